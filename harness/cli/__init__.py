@@ -1,0 +1,75 @@
+"""The command line: one file a verb. Nothing is imported before its verb is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+from harness.errors import HarnessError, did_you_mean
+
+VERBS = {
+    "run": "measure a cell, or a sweep of cells (-m)",
+    "ls": "list models, tests, methods, experiments or stats presets",
+    "show": "show one of them in full: a test's words, a model's source, a preset's options",
+    "validate": "check stimulus files: duplicates, unequal sets, missing provenance",
+    "import": "turn a sent-bias .jsonl test or a wefe query into a test file",
+    "export": "write recorded cells as csv, parquet, json, markdown or latex",
+    "plot": "draw the figures of a recorded cell or sweep",
+    "rank": "rank a whole vocabulary, or a file of words, for an intersectional group",
+    "sync": "bring result files into MLflow, and close runs that a killed process left open",
+    "ui": "open the MLflow UI on the recorded runs",
+    "store": "list, measure, verify or prune the stored vectors of contextual models",
+    "fetch": "download a model, vectors, a corpus or a lexicon into the cache",
+    "completion": "print the shell completion script",
+}
+
+HELP = """usage: harness VERB [...]
+
+Measure associations in embeddings, and see how much each design choice moves the result.
+
+verbs:
+{verbs}
+
+first steps:
+  harness run                                     one WEAT on the embedded Google News vectors
+  harness run experiment=demo                     ten WEATs on two models, beside the published values
+  harness run -m model=googlenews,glove-6b-100d 'test=glob(c*)' stats=default,wefe
+  harness run test=file test.path=mywords.yaml    your own words
+  harness export --format csv > cells.csv
+
+`harness VERB --help` tells more about each."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a verb; a user's mistake is one line on stderr and exit code 2."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        return _dispatch(arguments)
+    except HarnessError as error:
+        print(f"harness: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "harness: interrupted; what was measured is kept, and the same command goes on from there.", file=sys.stderr
+        )
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in {"-h", "--help", "help"}:
+        print(HELP.format(verbs="\n".join(f"  {verb:<11} {text}" for verb, text in VERBS.items())), flush=True)
+        return 0
+    if arguments[0] in {"-V", "--version"}:
+        from importlib import metadata
+
+        print(f"eat-harness {metadata.version('eat-harness')}")
+        return 0
+    verb, *rest = arguments
+    if verb not in VERBS:
+        raise HarnessError(f"There is no verb {verb!r}.{did_you_mean(verb, VERBS)} `harness --help` lists them.")
+    status: int = importlib.import_module(f"harness.cli.{verb}_verb").main(rest)
+    return status

@@ -1,0 +1,46 @@
+"""``harness export``: recorded cells as one table, a row a cell."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from harness.errors import HarnessError
+
+FORMATS = ("csv", "parquet", "json", "markdown", "latex")
+
+
+def main(argv: list[str]) -> int:
+    """Write recorded cells in a format of choice."""
+    parser = argparse.ArgumentParser(
+        prog="harness export", description="Write recorded cells as one table: a row a cell, finished or not."
+    )
+    parser.add_argument("--format", choices=FORMATS, help="default: by the ending of --out, else csv")
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
+    parser.add_argument("--out", type=Path, help="a file (default: standard output)")
+    parser.add_argument("--sweep", help="only the cells of this sweep")
+    parser.add_argument("--columns", help="only these columns, separated by commas")
+    parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
+    arguments = parser.parse_args(argv)
+    endings = {".csv": "csv", ".parquet": "parquet", ".json": "json", ".md": "markdown", ".tex": "latex"}
+    by_name = endings.get(arguments.out.suffix) if arguments.out else None
+    form = arguments.format or ("json" if arguments.json else by_name or "csv")
+    from harness.tables import as_text, load_results
+
+    table = load_results(arguments.runs, sweep=arguments.sweep)
+    if arguments.columns:
+        wanted = arguments.columns.split(",")
+        unknown = [name for name in wanted if name not in table.columns]
+        if unknown:
+            raise HarnessError(f"There is no column {unknown[0]!r}; there are {', '.join(table.columns)}.")
+        table = table[wanted]
+    if form == "parquet":
+        if arguments.out is None:
+            raise HarnessError("A parquet file is not text: give --out FILE.parquet.")
+        table.to_parquet(arguments.out, index=False)
+    elif arguments.out is None:
+        sys.stdout.write(as_text(table, form))
+    else:
+        arguments.out.write_text(as_text(table, form), encoding="utf-8")
+    return 0

@@ -1,0 +1,30 @@
+"""``harness fetch``: models, vectors, corpora and lexica into the cache."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+
+def main(argv: list[str]) -> int:
+    """Download an asset and check its digest, or list what can be fetched."""
+    parser = argparse.ArgumentParser(
+        prog="harness fetch", description="Download an asset into the cache (HARNESS_CACHE) and check its digest."
+    )
+    parser.add_argument("name", nargs="?", help="an asset; without a name, all are listed")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    arguments = parser.parse_args(argv)
+    from harness import assets
+
+    if arguments.name is None:
+        found = assets.catalogue()
+        if arguments.json:
+            print(json.dumps(found, indent=1))
+        else:
+            for row in found:
+                print(f"{row['name']:<28} {row['description']}")
+        return 0
+    from harness.progress import bar
+
+    print(assets.fetch(arguments.name, progress=bar))
+    return 0

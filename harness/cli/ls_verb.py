@@ -1,0 +1,30 @@
+"""``harness ls``: what there is to choose from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from harness.cli.catalogue import KINDS, kind_named, rows
+
+
+def main(argv: list[str]) -> int:
+    """List models, tests, methods, experiments or stats presets."""
+    parser = argparse.ArgumentParser(prog="harness ls", description="List what a cell can be made of.")
+    parser.add_argument("kind", help=f"one of {', '.join(KINDS)}")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    arguments = parser.parse_args(argv)
+    found = rows(kind_named(arguments.kind))
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False, indent=1))
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in found[0] if found else ():
+        table.add_column(column, overflow="fold", no_wrap=column == "name")
+    for row in found:
+        table.add_row(*(str(value) for value in row.values()))
+    Console().print(table, markup=False)
+    return 0

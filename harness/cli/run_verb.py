@@ -1,0 +1,172 @@
+"""``harness run``: Hydra's overrides and flags, with help, errors and exit codes of our own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.errors import HarnessError, did_you_mean
+from harness.foreign import refuse_foreign_code
+from harness.paths import conf_dir, user_conf_dir
+
+HELP = """usage: harness run [-m] [KEY=VALUE ...] [--cfg job] [--hydra-help]
+
+Measure one cell, or with -m every combination of the values given.
+
+choose (each is a Hydra group or key; `harness ls` lists the values):
+  model=NAME           googlenews (default), glove-6b-100d, vectors model.path=FILE, ...
+  test=NAME            c1 (default) ... or test=file test.path=FILE.yaml for your own words
+  method=NAME          weat (default), ...
+  target=VARIANT       a variant of the test: names, terms, word2vec, ... (default: its base lists)
+  stats=PRESET         default, or what a paper's code did: caliskan2017, may2019, wolfe2024, wefe, ...
+  stats.KEY=VALUE      one convention: ddof, alternative, null, ties, plus_one, resamples, exact_limit
+  missing=POLICY       stimuli that the model lacks: drop (default), drop_balanced, error
+  unequal=POLICY       targets of unequal size: error (default), keep, downsample
+  encoding, pooling, layer, unit, context     for contextual models
+  seed=N               of every draw
+  experiment=NAME      a ready-made sweep
+
+how to run:
+  -m, --multirun       sweep: KEY=a,b  KEY=range(1,5)  'KEY=glob(c*)'
+  hydra/launcher=joblib hydra.launcher.n_jobs=2      in parallel
+  overwrite=missing    a cell measured before is not measured again (default); always; never
+  figures=auto         draw figures for single runs and small sweeps (default); always; never
+  tracking=none        write result files only (default: MLflow under the folder of runs)
+  paths.runs=DIR       where everything goes (or HARNESS_RUNS; default: runs)
+  paths.stimuli=DIR    your own concepts/, tests/, templates/ (or HARNESS_STIMULI)
+  HARNESS_CONF=DIR     your own model/, test/, experiment/ files
+  --cfg job            print the composed config and stop
+
+examples:
+  harness run test=c6 model=glove-6b-100d
+  harness run -m 'test=glob(c*)' stats.ddof=0,1 stats.null=exact,normal
+  harness run experiment=demo
+
+exit codes: 0 all measured; 1 some cells failed (the others are recorded); 2 a mistake in what was asked."""
+
+
+def main(argv: list[str]) -> int:
+    """Compose and run; returns the exit code."""
+    if any(argument in {"-h", "--help"} for argument in argv):
+        print(HELP)
+        return 0
+    argv = ["--help" if argument == "--hydra-help" else argument for argument in argv]
+    for folder in _foreign_folders(argv):
+        refuse_foreign_code(folder)
+    # Without it Hydra prints an error itself and exits with 1, whoever made the mistake.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    import hydra
+
+    from harness.cli.sweep_report import SweepFailedError
+    from harness.config_store import register
+
+    register(_value(argv, "paths.stimuli"))
+    application = hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="config")(task)
+    before = sys.argv
+    sys.argv = ["harness run", *argv]
+    try:
+        application()
+    except SweepFailedError:
+        return 1
+    except HarnessError:
+        raise
+    except Exception as error:
+        raise _sentence(error) from error
+    finally:
+        sys.argv = before
+    if _mistakes:
+        raise _mistakes.pop()
+    return 0
+
+
+_mistakes: list[HarnessError] = []
+"""A single cell's mistake, kept until Hydra has returned: what a task raises, Hydra announces in a line of its own."""
+
+
+def task(config: Any) -> Any:
+    """Run what Hydra composed: a plan of a sweep, or a single cell. Importable, so that any launcher can call it."""
+    from omegaconf import OmegaConf
+
+    from harness.cli.single import run_single
+    from harness.sweep import run_plan
+
+    if config.plan:
+        return run_plan(Path(config.plan))
+    resolved: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
+    try:
+        return run_single(resolved)
+    except HarnessError as error:
+        _mistakes.append(error)
+        return None
+
+
+def _value(argv: list[str], key: str) -> str | None:
+    for argument in reversed(argv):
+        if argument.startswith(f"{key}="):
+            return argument.partition("=")[2].strip("'\"")
+    return None
+
+
+def _foreign_folders(argv: list[str]) -> list[Path]:
+    """Return every folder of configs from outside that this command line would bring in."""
+    folders = [user_conf_dir()] if user_conf_dir() else []
+    for at, argument in enumerate(argv):
+        flag, _, value = argument.partition("=")
+        if flag in {"--config-dir", "-cd", "--config-path", "-cp"}:
+            folders.append(Path(value or (argv[at + 1] if at + 1 < len(argv) else "")).resolve())
+        if "hydra.searchpath" in flag:
+            raise HarnessError("hydra.searchpath is not taken from the command line: set HARNESS_CONF=DIR instead.")
+    return [folder for folder in folders if folder is not None]
+
+
+def _sentence(error: Exception) -> Exception:
+    """Turn what Hydra raises for a user's mistake into one sentence; a defect stays as it is."""
+    from hydra.errors import HydraException, MissingConfigException
+    from omegaconf.errors import OmegaConfBaseException
+
+    seen: list[BaseException] = [error]
+    while seen[-1].__cause__ is not None:
+        seen.append(seen[-1].__cause__)
+    for one in seen:
+        if isinstance(one, HarnessError):
+            return one
+        if isinstance(one, MissingConfigException) and one.missing_cfg_file:
+            group, _, name = str(one.missing_cfg_file).rpartition("/")
+            options = list(one.options or [])
+            return HarnessError(
+                f"There is no {group or 'config'} named {name!r}.{did_you_mean(name, options)}"
+                f" `harness ls {group}s` shows all."
+            )
+    omega = next((one for one in seen if isinstance(one, OmegaConfBaseException)), None)
+    if omega is not None:
+        key = str(getattr(omega, "full_key", "") or "")
+        unknown = "not in" in str(omega) or "does not exist" in str(omega)
+        if unknown and key:
+            return HarnessError(f"There is no key {key!r} in the config.{did_you_mean(key, _all_keys())}")
+        first = str(omega).splitlines()[0]
+        if "key type 'NoneType'" in first:
+            first = 'YAML reads the key null as nothing: write it in quotes, as in "null": exact.'
+        return HarnessError(f"{key or 'config'}: {first}")
+    if isinstance(error, HydraException):
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        if lines[0].startswith("Ambiguous value"):
+            argument = lines[0].partition("'")[2].rpartition("'")[0]
+            return HarnessError(f"{argument} gives several values: add -m to sweep over them.")
+        return HarnessError(" ".join(lines[:2]) + " (`harness run --help` shows how a sweep is written)")
+    return error
+
+
+def _all_keys() -> list[str]:
+    from omegaconf import OmegaConf
+
+    from harness.config import Config
+
+    found: list[str] = []
+    whole: dict[str, Any] = OmegaConf.to_container(OmegaConf.structured(Config), resolve=False)  # type: ignore[assignment]
+    for key, value in whole.items():
+        found.append(key)
+        if isinstance(value, dict):
+            found += [f"{key}.{inner}" for inner in value]
+    return found

@@ -1,0 +1,74 @@
+"""A single cell: measured (or taken from its result file), recorded and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.cell import Cell, compatible, fingerprint
+from harness.errors import HarnessError
+from harness.options import one_of
+from harness.paths import runs_dir
+from harness.progress import texts_bar
+from harness.result import Result, ResultStore
+from harness.runner import Encoders
+from harness.sweep import OVERWRITE, figures_wanted, measure_and_record
+from harness.tracking import Tracker, tracking_settings
+
+
+def run_single(config: Mapping[str, Any]) -> Result:
+    """Run one cell and print it; a cell that cannot be measured raises one sentence."""
+    one_of("overwrite", config["overwrite"], OVERWRITE)
+    figures = figures_wanted(config["figures"], cells=1)
+    runs = runs_dir(config["paths"]["runs"])
+    store = ResultStore(runs)
+    cell = Cell.from_config(config)
+    reason = compatible(cell)
+    if reason:
+        raise HarnessError(f"This cell has no meaning: {reason}.")
+    settings = tracking_settings(config["tracking"], runs)
+    recorded = None if config["overwrite"] == "always" else store.finished(fingerprint(cell.identity()))
+    if recorded is not None:
+        show_result(recorded, store.folder(recorded.fingerprint), known=True)
+        return recorded
+    tracker = Tracker(settings) if settings else None
+    result = measure_and_record(cell, Encoders(runs, progress=texts_bar), store, tracker, figures=figures)
+    if result.status == "failed":
+        is_mistake = not result.reason.startswith(_error_name(result))
+        if is_mistake:
+            raise HarnessError(result.reason)
+        raise RuntimeError(result.traceback)
+    show_result(result, store.folder(result.fingerprint), known=False)
+    return result
+
+
+def _error_name(result: Result) -> str:
+    last = result.traceback.strip().splitlines()[-1]
+    return last.partition(":")[0].rpartition(".")[2]
+
+
+def show_result(result: Result, folder: Path, *, known: bool) -> None:
+    """Print a result as a small table of names and numbers."""
+    console = Console()
+    factors = result.factors
+    title = f"{factors['method']} · {factors['test']} · {factors['model']}"
+    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+    table.add_column(justify="right", style="bold")
+    table.add_column()
+    for name, value in result.metrics.items():
+        table.add_row(name, f"{value:.6g}")
+    for name, text in result.labels.items():
+        table.add_row(name, text)
+    console.print(table)
+    if result.tables.get("level2"):
+        from harness.plots.eatmap import eatmap_text
+
+        console.print(f"\n{eatmap_text(result)}\n", markup=False, highlight=False, soft_wrap=True)
+    for note in result.notes:
+        console.print(note, markup=False, highlight=False)
+    where = "measured before" if known else "recorded"
+    console.print(f"{where}: {folder}", markup=False, highlight=False, soft_wrap=True)

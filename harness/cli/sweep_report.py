@@ -1,0 +1,105 @@
+"""What a sweep shows: a progress bar while it runs, a summary when it ends."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from harness.progress import TextState
+from harness.sweep import Outcome, Survey
+
+_POLL_SECONDS = 0.25
+
+
+class SweepFailedError(Exception):
+    """Some cells of a sweep failed; the others are recorded. Exit code 1."""
+
+
+@contextmanager
+def watch(folder: Path, found: Survey) -> Iterator[None]:
+    """Show how many cells are done, skipped and failed, and the time left, from what the workers append to files."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[detail]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        texts = progress.add_task("texts", total=None, detail="", visible=False)
+        bar = progress.add_task("cells", total=len(found.new), detail="")
+        done = threading.Event()
+
+        def poll() -> None:
+            while True:
+                last = done.wait(_POLL_SECONDS)
+                now = Counter(
+                    line for path in folder.glob("*.progress") for line in path.read_text(encoding="utf-8").split()
+                )
+                detail = f"{len(found.known)} known, {len(found.skipped)} skipped, {now['failed']} failed"
+                progress.update(bar, completed=sum(now.values()), detail=detail)
+                _show_texts(folder, progress, texts)
+                if last:
+                    return
+
+        thread = threading.Thread(target=poll, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+
+def _show_texts(folder: Path, progress: Progress, task: TaskID) -> None:
+    """Show how many texts the workers have still to encode, with what they say of the size and their speed."""
+    states = [state for path in folder.glob("*.texts") if (state := TextState.read(path)) and not state.finished]
+    if not states:
+        progress.update(task, visible=False)
+        return
+    done, speed = sum(state.done for state in states), sum(state.done / max(state.seconds, 0.1) for state in states)
+    said = "; ".join(state.description for state in states)
+    total = sum(state.total for state in states)
+    progress.update(task, visible=True, completed=done, total=total, detail=f"{said}, {speed:.0f} texts/s")
+
+
+def report(outcome: Outcome, *, runs: Path) -> None:
+    """Print what became of the cells, and every failure with its reason."""
+    console = Console(stderr=True, soft_wrap=True)
+    counts = outcome.counts
+    console.print(
+        f"sweep {outcome.sweep}: {counts['asked']} cells asked, {counts['distinct']} distinct: "
+        f"{counts['measured']} measured, {counts['known']} known, {counts['skipped']} skipped, "
+        f"{counts['failed']} failed, in {outcome.seconds:.1f} s",
+        highlight=False,
+    )
+    if outcome.texts is not None:
+        console.print(
+            f"texts: {outcome.texts.asked:,} asked, {outcome.texts.distinct:,} distinct, "
+            f"{outcome.texts.encoded:,} encoded",
+            highlight=False,
+        )
+    for reason, number in outcome.skipped.items():
+        console.print(f"  skipped: {number} × {reason}", highlight=False, markup=False)
+    for name, reason in outcome.failures[:20]:
+        console.print(f"  failed: {name}: {reason}", highlight=False, markup=False)
+    if len(outcome.failures) > 20:
+        console.print(f"  … and {len(outcome.failures) - 20} more; `harness export` lists all", highlight=False)
+    console.print(f"results: {runs / 'results'}   table: harness export --sweep {outcome.sweep}", highlight=False)

@@ -1,0 +1,141 @@
+"""The table that ends a small sweep: a row a test, a column a model, beside the published values."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.beside import Printed, printed_beside
+from harness.cli.beside_table import PLAIN, print_beside
+from harness.natural import natural_key
+from harness.plots.p_text import format_p
+from harness.result import Result, ResultStore
+
+LARGEST = 60
+"""Larger sweeps print their summary only; `harness export` gives their table."""
+
+MAIN = (("d", "p"), ("r", "p"), ("mean_accuracy", "mean_balanced_accuracy", "mean_baseline_accuracy"))
+"""The numbers that a method is known by."""
+
+_NOT_A_COLUMN = frozenset({"test", "ddof", "alternative", "null", "ties", "resamples"})
+
+
+def print_table(fingerprints: list[str], *, runs: Path, published: str | None) -> None:
+    """Print the main numbers of every cell of a small sweep; stimuli that a model lacks are named below."""
+    store = ResultStore(runs)
+    results = [result for key in fingerprints if (result := store.finished(key)) is not None and _main(result)]
+    if not results or len(fingerprints) > LARGEST:
+        return
+    results.sort(key=lambda result: natural_key(str(result.factors["test"])))
+    beside = _beside(results, published)
+    # Piped or on a narrow terminal a wide table is better wrapped by its reader than squeezed.
+    console = Console(soft_wrap=False)
+    console.width = max(console.width, 160)
+    console.print(_table(results, beside, published))
+    if any(set(printed) - PLAIN for printed in beside.values()):
+        print_beside(console, [(r, beside[r.fingerprint]) for r in results], published=str(published))
+    for line in (*_score_agreement(results), *_left_out(results)):
+        console.print(line, markup=False, highlight=False)
+
+
+def _main(result: Result) -> tuple[str, ...]:
+    return next((names for names in MAIN if all(name in result.metrics for name in names)), ())
+
+
+def _beside(results: list[Result], published: str | None) -> dict[str, dict[str, Printed]]:
+    if not published:
+        return {}
+    from harness.published import load_published
+
+    table = load_published(published)
+    return {result.fingerprint: printed_beside(result, table) for result in results}
+
+
+def _table(results: list[Result], beside: dict[str, dict[str, Printed]], published: str | None) -> Table:
+    varying = _varying(results)
+    columns = {_column(result, varying): result for result in results}
+    patterns = any("pattern" in result.labels for result in results)
+    printed = {
+        str(result.factors["test"]): numbers["d"].value
+        for result in results
+        if "d" in (numbers := beside.get(result.fingerprint, {}))
+    }
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("test")
+    if printed:
+        table.add_column(f"published d\n{published}", justify="right")
+    for column, example in columns.items():
+        first, *others = _main(example)
+        table.add_column(f"{column}\n{_heading(first)}", justify="right")
+        for name in others:
+            table.add_column(f"\n{_heading(name)}", justify="right")
+        if patterns:
+            table.add_column("\npattern")
+    cells = {(str(result.factors["test"]), _column(result, varying)): result for result in results}
+    for test in dict.fromkeys(test for test, _ in cells):
+        row = [test]
+        if printed:
+            row.append(f"{printed[test]:.2f}" if test in printed else "")
+        for column, example in columns.items():
+            found = cells.get((test, column))
+            width = len(_main(example)) + patterns
+            row += [""] * width if found is None else _numbers(found, patterns=patterns)
+        table.add_row(*row)
+    return table
+
+
+def _varying(results: list[Result]) -> list[str]:
+    """Return the factors that tell the cells of one test apart: the columns of the table."""
+    names = dict.fromkeys(("model", "method", "target", "stats", *sorted(results[0].factors)))
+    by_test = [list(group) for _, group in itertools.groupby(results, key=lambda result: result.factors["test"])]
+    found = [
+        name
+        for name in names
+        if name not in _NOT_A_COLUMN
+        and any(len({str(result.factors.get(name)) for result in group}) > 1 for group in by_test)
+    ]
+    return found or ["model"]
+
+
+def _numbers(result: Result, *, patterns: bool) -> list[str]:
+    first, *others = _main(result)
+    numbers = [f"{result.metrics[first]:.2f}{'*' if result.dropped else ''}"]
+    for name in others:
+        value = result.metrics[name]
+        numbers.append(format_p(value, result.metrics.get("log10_p")) if name == "p" else f"{value:.2f}")
+    return [*numbers, result.labels.get("pattern", "")] if patterns else numbers
+
+
+def _heading(name: str) -> str:
+    return name.removeprefix("mean_").replace("_", " ")
+
+
+def _column(result: Result, varying: list[str]) -> str:
+    return " ".join(str(result.factors[name]) for name in varying)
+
+
+def _score_agreement(results: list[Result]) -> list[str]:
+    """Say how far two models agree on their words' scores, where a test gives every word one."""
+    from harness.methods.wefat import compare_scores
+
+    scored = [result for result in results if result.tables.get("scores")]
+    lines = []
+    for one, other in itertools.combinations(scored, 2):
+        if one.factors["test"] == other.factors["test"] and one.factors["model"] != other.factors["model"]:
+            found = compare_scores(one, other)
+            lines.append(
+                f"{one.factors['test']}: word scores of {one.factors['model']} and {other.factors['model']}: "
+                f"r = {found.pearson.r:.2f}, Spearman {found.spearman.r:.2f}, {len(found.words)} words"
+            )
+    return lines
+
+
+def _left_out(results: list[Result]) -> list[str]:
+    return [
+        f"{result.factors['test']} on {result.factors['model']}: left out {', '.join(result.dropped)}"
+        for result in results
+        if result.dropped
+    ]

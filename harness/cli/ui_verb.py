@@ -1,0 +1,34 @@
+"""``harness ui``: the MLflow UI, for this machine only."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+
+from harness.errors import HarnessError
+from harness.paths import runs_dir
+from harness.tracking import tracking_settings
+
+
+def main(argv: list[str]) -> int:
+    """Serve the MLflow UI on 127.0.0.1 until interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="harness ui", description="Serve the MLflow UI on 127.0.0.1, over the runs recorded in a folder."
+    )
+    parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
+    parser.add_argument("--port", type=int, default=5000)
+    arguments = parser.parse_args(argv)
+    runs = runs_dir(arguments.runs)
+    settings = tracking_settings({"name": "mlflow", "experiment": "eat-harness"}, runs)
+    assert settings is not None
+    if settings.uri.startswith("sqlite:") and not (runs / "mlflow.db").is_file():
+        raise HarnessError(f"{runs} holds no MLflow database yet; `harness run experiment=demo` makes one.")
+    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", settings.uri]
+    command += ["--host", "127.0.0.1", "--port", str(arguments.port), "--workers", "1"]
+    print(f"MLflow UI: http://127.0.0.1:{arguments.port}  (Ctrl-C ends it)", flush=True)
+    try:
+        return subprocess.run(command, check=False, env={**os.environ, "GIT_PYTHON_REFRESH": "quiet"}).returncode
+    except KeyboardInterrupt:
+        return 0

@@ -1,0 +1,29 @@
+"""The permutation p-value of two groups of values under a cell's conventions."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from harness.options import StatsOptions
+from harness.stats.permutation import Alternative, Null, PermutationP, Ties, permutation_pvalue
+
+
+def permutation_p(
+    first: ArrayLike, second: ArrayLike, *, alternative: str, stats: StatsOptions, rng: np.random.Generator
+) -> PermutationP:
+    """Return the p-value of ``first`` against ``second``; ``StatsOptions.check`` has seen to the options' values."""
+    first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    return permutation_pvalue(
+        np.concatenate([first, second]),
+        np.arange(len(first) + len(second)) < len(first),
+        alternative=cast(Alternative, alternative),
+        null=cast(Null, stats.null),
+        ties=cast(Ties, stats.ties),
+        resamples=stats.resamples,
+        plus_one=stats.plus_one,
+        exact_limit=stats.exact_limit,
+        rng=rng,
+    )

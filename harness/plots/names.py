@@ -1,0 +1,18 @@
+"""Names of stimuli, tests and cells as figures print them."""
+
+from __future__ import annotations
+
+import textwrap
+
+from harness.result import Result
+
+
+def concept_label(name: str, *, width: int | None = None) -> str:
+    """Return ``caliskan2017/european_american_names_32`` as ``european american names 32``, wrapped if asked."""
+    label = name.rpartition("/")[2].replace("_", " ")
+    return label if width is None else textwrap.fill(label, width, break_long_words=False)
+
+
+def cell_label(result: Result) -> str:
+    """Return what a figure is about: the test and the model."""
+    return f"{result.factors['test']} on {result.factors['model']}"

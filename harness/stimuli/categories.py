@@ -1,0 +1,133 @@
+"""Social categories in one sentence: the intersectional contexts of omrani2023."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from harness.contexts.context import Context
+from harness.errors import HarnessError, did_you_mean
+from harness.stimuli.load import stimuli_roots
+from harness.stimuli.render import Article, render, slots
+from harness.stimuli.schema import Name, Source, Word
+from harness.stimuli.yaml_file import explain, read_yaml
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Category(_Strict):
+    """Two opposing terms; ``ratio`` is how often the first is used for each use of the second."""
+
+    name: str
+    first: Word
+    second: Word
+    ratio: float | None = Field(default=None, gt=0)
+
+
+@dataclass(frozen=True, slots=True)
+class IntersectionalContext:
+    """A sentence about one person.
+
+    ``second`` says for each category of the set, in the set's order, whether its second term was used; ``order``
+    holds the categories' indices from left to right in the sentence.
+    """
+
+    context: Context
+    second: tuple[bool, ...]
+    order: tuple[int, ...]
+
+
+class CategorySet(_Strict):
+    """Ordered categories and the sentence that takes one term of each."""
+
+    name: Name
+    version: int = 1
+    title: str = ""
+    source: Source | None = None
+    licence: str = ""
+    note: str = ""
+    template: str = "{a modifiers} {word}"
+    word: Word = "person"
+    categories: tuple[Category, ...] = Field(min_length=1, max_length=16)
+
+    @model_validator(mode="after")
+    def _checked(self) -> CategorySet:
+        if sorted(slot.name for slot in slots(self.template)) != ["modifiers", "word"]:
+            raise ValueError("template must hold {modifiers} and {word}, each once")
+        terms = [term for category in self.categories for term in (category.first, category.second)]
+        for kind, given in (("term", terms), ("category", [category.name for category in self.categories])):
+            twice = sorted({item for item in given if given.count(item) > 1})
+            if twice:
+                raise ValueError(f"the {kind} {', '.join(twice)} is given twice")
+        return self
+
+    def sentence(
+        self, second: Sequence[bool], order: Sequence[int], *, article: Article = "agree"
+    ) -> IntersectionalContext:
+        """Return one sentence; see IntersectionalContext for ``second`` and ``order``."""
+        terms = [c.second if chosen else c.first for c, chosen in zip(self.categories, second, strict=True)]
+        modifiers = " ".join(terms[index] for index in order)
+        text, spans = render(self.template, {"modifiers": modifiers, "word": self.word}, article=article)
+        return IntersectionalContext(Context(text, *spans["word"]), tuple(second), tuple(order))
+
+    def combinations(
+        self, *, article: Article = "agree", order: Sequence[int] | None = None
+    ) -> list[IntersectionalContext]:
+        """Return every choice of terms in one order: 2^k sentences (omrani2023, Section 5.2: 4,096).
+
+        Parameters
+        ----------
+        article
+            ``agree`` writes *an* before *old*, as published; ``fixed`` always *a*, which isolates the word.
+        order
+            The categories' indices from left to right; the set's own order if left out.
+        """
+        places = tuple(range(len(self.categories))) if order is None else tuple(order)
+        if sorted(places) != list(range(len(self.categories))):
+            raise HarnessError(
+                f"The order {list(places)} of the categories {self.name} must name each index from 0 to "
+                f"{len(self.categories) - 1} once."
+            )
+        return [
+            self.sentence(second, places, article=article)
+            for second in product((False, True), repeat=len(self.categories))
+        ]
+
+    def permutations(self, *, article: Article = "agree") -> list[IntersectionalContext]:
+        """Return every choice of terms in every order: k!·2^k sentences (omrani2023, Section 5.3: 3,840)."""
+        if len(self.categories) > 6:
+            raise HarnessError(
+                f"{len(self.categories)} categories have too many orders to write out; {self.name} may have at most "
+                "6 for permutations, or draw orders and use combinations."
+            )
+        return [
+            sentence
+            for order in permutations(range(len(self.categories)))
+            for sentence in self.combinations(article=article, order=order)
+        ]
+
+
+def category_path(ref: str | Path, *, stimuli: str | Path | None = None) -> Path:
+    """Return the file of categories of that name; a YAML file stands for itself."""
+    path = Path(ref).expanduser()
+    if path.suffix in {".yaml", ".yml"}:
+        return path
+    files = {p.stem: p for root in reversed(stimuli_roots(stimuli)) for p in (root / "lexica").glob("*.yaml")}
+    if str(ref) not in files:
+        raise HarnessError(f"There are no categories named {str(ref)!r}.{did_you_mean(str(ref), files)}")
+    return files[str(ref)]
+
+
+def load_category_set(ref: str | Path, *, stimuli: str | Path | None = None) -> CategorySet:
+    """Return the categories of that name (``omrani2023_twelve``, ``omrani2023_five``), or of a YAML file."""
+    path = category_path(ref, stimuli=stimuli)
+    try:
+        return CategorySet.model_validate({"name": path.stem.lower(), **read_yaml(path)})
+    except ValidationError as error:
+        raise explain(error, path) from None

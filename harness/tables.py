@@ -1,0 +1,75 @@
+"""Recorded cells as one table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import HarnessError, did_you_mean
+from harness.paths import runs_dir
+from harness.result import COLUMNS, ResultStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def sweep_fingerprints(runs: Path, sweep: str) -> list[str]:
+    """Return the cells of a recorded sweep, measured by it or known before."""
+    known = sorted(path.parent.name for path in (runs / "sweeps").glob("*/sweep.json"))
+    if sweep not in known:
+        raise HarnessError(f"No sweep {sweep!r} is recorded under {runs}.{did_you_mean(sweep, known)}")
+    record = json.loads((runs / "sweeps" / sweep / "sweep.json").read_text(encoding="utf-8"))
+    return list(record["fingerprints"])
+
+
+def load_results(runs: str | Path | None = None, *, sweep: str | None = None) -> pd.DataFrame:
+    """Return the recorded cells as a data frame, one row a cell.
+
+    Parameters
+    ----------
+    runs
+        The folder of runs; by default ``HARNESS_RUNS`` or ``runs``.
+    sweep
+        Only the cells of this sweep, in the order asked.
+    """
+    import pandas as pd
+
+    folder = runs_dir(runs)
+    store = ResultStore(folder)
+    if sweep is None:
+        rows = [result.row() for result in store]
+    else:
+        found = [store.read(key) for key in sweep_fingerprints(folder, sweep)]
+        rows = [result.row() for result in found if result is not None]
+    if not rows:
+        raise HarnessError(f"No cell is recorded under {folder}; `harness run experiment=demo` records the first ones.")
+    table = pd.DataFrame(rows)
+    return table[[*COLUMNS, *(name for name in table.columns if name not in COLUMNS)]]
+
+
+def as_text(table: pd.DataFrame, form: str) -> str:
+    """Return a table as csv, json, markdown or latex."""
+    if form == "csv":
+        return str(table.to_csv(index=False))
+    if form == "json":
+        return str(table.to_json(orient="records", indent=1, force_ascii=False)) + "\n"
+    cells = [[_short(value) for value in row] for row in table.itertuples(index=False)]
+    if form == "markdown":
+        lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+        return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"
+    escaped = [[_latex(text) for text in row] for row in [list(table.columns), *cells]]
+    body = " \\\\\n".join(" & ".join(row) for row in escaped)
+    return f"\\begin{{tabular}}{{{'l' * len(table.columns)}}}\n{body} \\\\\n\\end{{tabular}}\n"
+
+
+def _short(value: object) -> str:
+    if value is None or value != value:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _latex(text: str) -> str:
+    for character in "&%$#_{}":
+        text = text.replace(character, "\\" + character)
+    return text

@@ -1,0 +1,1 @@
+"""Speed and calibration, as ratios against named references measured in the same run: ``make bench``."""
