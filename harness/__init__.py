@@ -17,7 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.api import mleat, weat, wefat
+    from harness.api import ceat, mleat, weat, wefat
     from harness.methods.rank import rank_vocabulary
     from harness.methods.wefat import compare_scores
     from harness.published import load_published
@@ -28,6 +28,7 @@ _PUBLIC = {
     "weat": "harness.api",
     "mleat": "harness.api",
     "wefat": "harness.api",
+    "ceat": "harness.api",
     "compare_scores": "harness.methods.wefat",
     "rank_vocabulary": "harness.methods.rank",
     "load_test": "harness.stimuli",
@@ -37,6 +38,7 @@ _PUBLIC = {
 }
 
 __all__ = [
+    "ceat",
     "compare_scores",
     "load_concept",
     "load_published",

@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import HarnessError, did_you_mean
+from harness.methods.base import BlockSet
+from harness.methods.ceat import Ceat
+from harness.methods.ceat import ceat as _ceat
+from harness.methods.ceat_draws import draw_contexts
 from harness.methods.mleat import MlEat
 from harness.methods.mleat import mleat as _mleat
 from harness.methods.weat import Weat
@@ -20,6 +24,7 @@ from harness.options import StatsOptions
 from harness.stimuli import Concept
 
 Words = Concept | Iterable[str]
+WordBlocks = Mapping[str, ArrayLike]
 
 
 def weat(
@@ -118,6 +123,44 @@ def wefat(
         given = [given[word] for word in words or ()]
     w, a, b = (as_array(name, items, vectors) for name, items in (("W", W), ("A", A), ("B", B)))
     return _wefat(w, a, b, given, stats=chosen_stats(stats, options), labels=words)
+
+
+def ceat(
+    X: WordBlocks,
+    Y: WordBlocks,
+    A: WordBlocks,
+    B: WordBlocks,
+    *,
+    stats: StatsOptions | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Ceat:
+    """Measure a CEAT on vectors in memory.
+
+    Parameters
+    ----------
+    X, Y, A, B
+        For each stimulus its vectors, a row for each context.
+    stats, seed, **options
+        As in :func:`weat`; ``ceat_samples`` is the number of samples.
+
+    Returns
+    -------
+    Ceat
+        With ``combined`` (``ces``, ``se``, ``tau2``, ``p``, ``log10_p``, …) and ``d``, ``v``, ``p`` of every sample.
+    """
+    conventions = chosen_stats(stats, options)
+    sets = {slot: _as_blocks(slot, given) for slot, given in (("X", X), ("Y", Y), ("A", A), ("B", B))}
+    drawn = draw_contexts(sets, stats=conventions, seed=seed)
+    x, y, a, b = (blocks.blocks for blocks in sets.values())
+    return _ceat(x, y, a, b, drawn, stats=conventions, seed=seed)
+
+
+def _as_blocks(slot: str, given: WordBlocks) -> BlockSet:
+    if not isinstance(given, Mapping):
+        raise HarnessError(f"{slot}: a mapping of each stimulus to a matrix with a row for each context is needed.")
+    blocks = tuple(np.asarray(rows) for rows in given.values())
+    return BlockSet(slot, tuple(given), blocks)
 
 
 def chosen_stats(stats: StatsOptions | None, options: Mapping[str, Any]) -> StatsOptions:

@@ -56,8 +56,9 @@ def printed_beside(result: Result, table: pd.DataFrame) -> dict[str, Printed]:
     -----
     A row belongs to a cell if test and method agree, and every key of its ``choice`` that is a factor. The values of
     other keys stand before the statistic's name (``group=AF;task=emergent`` and ``accuracy``:
-    ``AF.emergent.accuracy``). Where the table speaks of several models or variants, that must agree too; a table of one
-    model is set beside any. Of several rows for one number the first counts.
+    ``AF.emergent.accuracy``). A cell that measures several categories at once has the row's test before the name
+    (``age.d``), and must combine the same categories. Where the table speaks of several models or variants, that must
+    agree too; a table of one model is set beside any. Of several rows for one number the first counts.
     """
     methods = SAME_LEVEL_1 if result.factors["method"] in SAME_LEVEL_1 else {result.factors["method"]}
     named: list[tuple[str, Any]] = []
@@ -66,7 +67,11 @@ def printed_beside(result: Result, table: pd.DataFrame) -> dict[str, Printed]:
         if name is not None:
             named.append((name, row))
     several_models = len({row["model"] for _, row in named}) > 1
-    named = [(name, row) for name, row in named if row["test"] == result.factors["test"]]
+    named = [
+        (name, row)
+        for name, row in named
+        if row["test"] == result.factors["test"] or f"{row['test']}.d" in result.metrics
+    ]
     if several_models:
         named = [(name, row) for name, row in named if row["model"] == result.factors["model"]]
     if len({row["variant"] for _, row in named}) > 1:
@@ -113,10 +118,13 @@ def _name(row: dict[Hashable, Any], result: Result) -> str | None:
     prefix = []
     for part in filter(None, row["choice"].split(";")):
         key, _, value = part.partition("=")
+        if key == "categories" and value not in str(result.factors.get("context")).split("/"):
+            return None
         if key in result.factors:
             if result.factors[key] is not None and str(result.factors[key]) != value:
                 return None
         elif key not in DESCRIPTIONS:
             prefix.append(value)
     name = ".".join([*prefix, ALIASES.get(row["statistic"], row["statistic"])])
-    return name if measured(result, name) is not None else None
+    part = f"{row['test']}.{name}"
+    return part if part in result.metrics else name if measured(result, name) is not None else None

@@ -5,18 +5,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.contexts.sources import ContextSource, context_source
+from harness.contexts.pairs import UNREAD_ATTRIBUTE, PairSupply, pair_supply
+from harness.contexts.sources import ContextSource, IntersectionalSource, context_source
+from harness.contexts.supply import Supply, text_supply
 from harness.contexts.texts import most_contexts, texts_digest
 from harness.errors import HarnessError
+from harness.lexica import load_lexicon
 from harness.methods import method_spec
+from harness.methods.projection import SubspaceOptions
 from harness.models import is_static, model_identity
 from harness.options import StatsOptions, one_of
 from harness.paths import runs_dir
-from harness.stimuli import Concept, DetectionTask, NoVariantError, Test, load_test
+from harness.stimuli import (
+    Concept,
+    DetectionTask,
+    NoVariantError,
+    SingleTargetTest,
+    Test,
+    ValenceTest,
+    load_concept,
+    load_test,
+)
 
 MEASUREMENT_VERSION = 1
 """Bumped when a change of code changes numbers: results of an older version are measured again."""
@@ -40,9 +53,11 @@ LOGGED_STATS = ("ddof", "alternative", "null", "ties", "resamples")
 class Cell:
     """What is measured. A choice without effect on this cell is None, so that equal cells have equal fingerprints.
 
-    ``texts`` is the digest of every text that a contextual model reads for it. ``unmet`` is set when the test has no
-    such variant, or the context source no text for one of its stimuli: the cell then stands in a sweep as skipped,
-    with this reason.
+    ``texts`` is the digest of every text that a contextual model reads for it, ``supply`` tells which stimuli have
+    texts. ``unmet`` is set when the test has no such variant, or the context source too few texts to carry it: the cell
+    then stands in a sweep as skipped, with this reason. ``pairs`` are the sentences of a method that measures
+    probabilities. ``poles`` are the concepts between which a ``subspace`` is
+    found, read without context; None where nothing is projected.
     """
 
     model: dict[str, Any]
@@ -63,11 +78,20 @@ class Cell:
     config: dict[str, Any]
     texts: str | None = None
     unmet: str | None = None
+    supply: Supply | None = None
+    pairs: PairSupply | None = None
+    poles: tuple[Concept, Concept] | None = None
+    subspace: SubspaceOptions | None = None
 
     @property
     def source(self) -> ContextSource:
         """Where the texts come from that a contextual model reads."""
-        return context_source(self.config["context"], stimuli=self.config["paths"].get("stimuli"))
+        return _source(self.config)
+
+    @property
+    def concepts(self) -> dict[str, Concept]:
+        """The stimuli of every slot; those that the context source has too few texts for are left out."""
+        return dict(slots(self.test)) if self.supply is None else self.supply.kept
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Cell:
@@ -75,24 +99,44 @@ class Cell:
         for key, allowed in CHOICES.items():
             one_of(key, config[key], allowed)
         one_of("store.dtype", (config.get("store") or {}).get("dtype", "float32"), STORED)
-        one_of("association", config["association"]["name"], ("cosine",))
+        one_of("association", config["association"]["name"], ("cosine", "projection", "probability"))
         stats = StatsOptions(**config["stats"])
         stats.check()
+        if config["seed"] < 0:
+            raise HarnessError(f"seed={config['seed']}: must be 0 or more.")
         reference, stimuli = _test_reference(config["test"]), config["paths"].get("stimuli")
         unmet = None
         try:
             test = load_test(reference, target=config["target"], stimuli=stimuli)
         except NoVariantError as error:
             test, unmet = load_test(reference, stimuli=stimuli), str(error)
+        spec = method_spec(config["method"]["name"])
+        poles = _poles(config, test) if spec.poles or config["association"]["name"] == "projection" else None
+        if spec.name == "valnorm" and isinstance(test, ValenceTest) and poles is not None:
+            test = _rated(config, test, poles)
         static = is_static(config["model"])
         sentence = config["encoding"] == "sentence"
-        context = texts = unit = None
-        if not static:
-            source, concepts = context_source(config["context"], stimuli=stimuli), [c for _, c in slots(test)]
+        context = texts = unit = supply = pairs = None
+        if spec.pairs and not static:
+            source = _source(config)
             context = source.label
             try:
+                adjectives = stats.lpbs_attributes == "adjectives"
+                pairs = pair_supply(source, dict(slots(test)), adjectives=adjectives)
+                texts, unit = pairs.digest, config["unit"] if pairs.sentences > 1 else None
+            except HarnessError as error:
+                unmet = unmet or str(error)
+        vectors = not static and not spec.pairs
+        if vectors:
+            source = _source(config)
+            context = source.label
+            try:
+                least = stats.ceat_min_contexts if spec.uses("ceat_min_contexts") else 1
+                supply = text_supply(source, dict(slots(test)), least=least)
+                unmet = unmet or supply.unmet(share=stats.ceat_min_share if spec.uses("ceat_min_share") else 0.0)
+                concepts = list(supply.kept.values())
                 texts = texts_digest(source, concepts)
-                by_item = method_spec(config["method"]["name"]).items and most_contexts(source, concepts) > 1
+                by_item = spec.items and spec.test_kind != "valence" and most_contexts(source, concepts) > 1
                 unit = config["unit"] if by_item else None
             except HarnessError as error:
                 unmet = unmet or str(error)
@@ -103,18 +147,22 @@ class Cell:
             target=config["target"],
             context=context,
             association=config["association"]["name"],
-            encoding="sentence" if sentence else None if static else "word",
-            pooling=None if static or sentence else config["pooling"],
-            layer=None if static else checked_layer(config["layer"]),
-            postprocess=None if static else _postprocess(config["model"]),
+            encoding=None if spec.pairs else "sentence" if sentence else "word" if vectors else None,
+            pooling=config["pooling"] if vectors and not sentence else None,
+            layer=_layer(config["layer"], config["model"].get("layers"), profile=spec.profile) if vectors else None,
+            postprocess=_postprocess(config["model"]) if vectors else None,
             unit=unit,
-            missing=config["missing"] if static else None,
+            missing=config["missing"] if not vectors or (supply is not None and supply.short) else None,
             unequal=config["unequal"],
             stats=stats,
             seed=config["seed"],
             config=dict(config),
             texts=texts,
             unmet=unmet,
+            supply=supply,
+            pairs=pairs,
+            poles=poles,
+            subspace=SubspaceOptions.from_config(config["association"]) if poles else None,
         )
 
     def factors(self) -> dict[str, str | int | float | None]:
@@ -136,13 +184,17 @@ class Cell:
             "unequal": self.unequal,
             "stats": self.stats.name,
             **{name: getattr(self.stats, name) if spec.uses(name) else None for name in LOGGED_STATS},
+            **{name: getattr(self.stats, name) if self._moves(name) else None for name in spec.logged},
+            **({"subspace": self.subspace.label} if self.subspace else {}),
+            **({"lexicon": self.config["lexicon"]["name"]} if self.method == "valnorm" else {}),
             "seed": self.seed,
         }
 
     def identity(self) -> dict[str, Any]:
         """Return everything that determines the numbers, and nothing else."""
-        only = {"unmet": self.unmet, "postprocess": self.postprocess, "stored": self._stored_as()}
-        spec = method_spec(self.method)
+        only: dict[str, Any] = {"unmet": self.unmet, "postprocess": self.postprocess, "stored": self._stored_as()}
+        if self.poles and self.subspace:
+            only["subspace"] = {**asdict(self.subspace), "A": _content(self.poles[0]), "B": _content(self.poles[1])}
         return {name: value for name, value in only.items() if value} | {
             "version": MEASUREMENT_VERSION,
             "model": model_identity(self.model, runs=runs_dir(self.config["paths"]["runs"])),
@@ -156,14 +208,20 @@ class Cell:
             "unit": self.unit,
             "missing": self.missing,
             "unequal": self.unequal,
-            "stats": {name: value for name, value in self.stats.identity().items() if spec.uses(name)},
+            "stats": {name: value for name, value in self.stats.identity().items() if self._moves(name)},
             "seed": self.seed,
         }
+
+    def _moves(self, option: str) -> bool:
+        """Return whether a stats option has an effect on this cell: its method's, and for probabilities its head's."""
+        idle = {"masked": "lpbs_causal", "causal": "lpbs_multi_token"}.get(str(self.model.get("head")))
+        return method_spec(self.method).uses(option) and option != idle
 
     def _stored_as(self) -> str | None:
         """Return the type of number that vectors are rounded to in the store, if that is not the model's own."""
         dtype = (self.config.get("store") or {}).get("dtype", "float32")
-        return None if is_static(self.model) or dtype == "float32" else str(dtype)
+        vectors = not is_static(self.model) and not method_spec(self.method).pairs
+        return str(dtype) if vectors and dtype != "float32" else None
 
 
 def slots(test: Test) -> Iterator[tuple[str, Concept]]:
@@ -172,18 +230,50 @@ def slots(test: Test) -> Iterator[tuple[str, Concept]]:
         yield from ((f"group.{name}", concept) for name, concept in test.groups.items())
         yield "universe", test.universe
         return
-    for slot in ("X", "Y", "W", "A", "B"):
+    for slot in ("W",) if isinstance(test, ValenceTest) else ("X", "Y", "W", "A", "B"):
         concept = getattr(test, slot, None)
         if concept is not None:
             yield slot, concept
 
 
-def checked_layer(layer: object) -> str | int:
-    """Return a layer as ``last``, ``all`` or a number from 0 (the embeddings) on."""
+def _source(config: Mapping[str, Any]) -> ContextSource:
+    context = {"name": "bare"} if method_spec(config["method"]["name"]).bare else config["context"]
+    return context_source(context, stimuli=config["paths"].get("stimuli"))
+
+
+def _poles(config: Mapping[str, Any], test: Test) -> tuple[Concept, Concept] | None:
+    """Return the two concepts that span the subspace: those that ``association.poles`` names, or the test's A and B."""
+    names = config["association"].get("poles")
+    if not names:
+        return None if isinstance(test, DetectionTask) else (test.A, test.B)
+    if len(names) != 2 or names[0] == names[1]:
+        raise HarnessError(
+            f"association.poles={names}: name two concepts, such as [caliskan2017/pleasant,caliskan2017/unpleasant]."
+        )
+    first, second = (load_concept(str(name), stimuli=config["paths"].get("stimuli")) for name in names)
+    shared = sorted(set(first.words) & set(second.words))
+    if shared:
+        raise HarnessError(f"association.poles: {', '.join(shared)} stands in both {first.name} and {second.name}.")
+    return first, second
+
+
+def _rated(config: Mapping[str, Any], test: ValenceTest, poles: tuple[Concept, Concept]) -> SingleTargetTest:
+    """Return ValNorm's test: the lexicon's words with their ratings, between the poles."""
+    keep = frozenset(word for pole in poles for word in pole.words)
+    words = load_lexicon(config["lexicon"], keep=keep, seed=config["seed"])
+    given = {name: getattr(test, name) for name in ("name", "version", "title", "family", "source", "note")}
+    return SingleTargetTest(W=words, A=poles[0], B=poles[1], property_name="human rating of valence", **given)
+
+
+def _layer(layer: object, last: int | None, *, profile: bool = False) -> str | int:
+    """Return a layer as ``last``, ``all`` or a number from 0 (the embeddings) on; the last one's number is ``last``.
+
+    A method that is a profile over layers is measured at all of them, unless one is asked for by its number.
+    """
     if isinstance(layer, int) and not isinstance(layer, bool) and layer >= 0:
-        return layer
+        return "last" if layer == last and not profile else layer
     if layer in ("last", "all"):
-        return str(layer)
+        return "all" if profile else str(layer)
     raise HarnessError(f"layer={layer}: is last, all, or the number of a layer from 0 (the embeddings) on.")
 
 
@@ -196,7 +286,7 @@ def _postprocess(model: Mapping[str, Any]) -> str | None:
 
 
 def _test_reference(test: Mapping[str, Any]) -> str | Path | dict[str, Any]:
-    if test.get("path"):
+    if test.get("path") not in (None, "???"):
         return Path(str(test["path"])).expanduser()
     if set(test) - {"name", "path"}:
         return {key: value for key, value in test.items() if key != "path"}
@@ -205,19 +295,19 @@ def _test_reference(test: Mapping[str, Any]) -> str | Path | dict[str, Any]:
     return str(test["name"])
 
 
+def _content(value: object) -> object:
+    if isinstance(value, Concept):
+        fallbacks = {word: list(forms) for word, forms in value.fallbacks.items()}
+        return {"words": list(value.words), "fallbacks": fallbacks, "properties": value.properties}
+    if isinstance(value, Mapping):
+        return {key: _content(item) for key, item in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
 def test_identity(test: Test) -> dict[str, Any]:
     """Return the content of a test that determines numbers: its words and their other spellings."""
-
-    def content(value: object) -> object:
-        if isinstance(value, Concept):
-            fallbacks = {word: list(forms) for word, forms in value.fallbacks.items()}
-            return {"words": list(value.words), "fallbacks": fallbacks, "properties": value.properties}
-        if isinstance(value, Mapping):
-            return {key: content(item) for key, item in value.items()}
-        return list(value) if isinstance(value, tuple) else value
-
     return {
-        name: content(getattr(test, name))
+        name: _content(getattr(test, name))
         for name in type(test).model_fields
         if name not in {"title", "family", "source", "note", "version"}
     }
@@ -236,6 +326,15 @@ def compatible(cell: Cell) -> str | None:
     spec = method_spec(cell.method)
     if cell.test.kind != spec.test_kind:
         return f"{cell.method} measures tests of kind {spec.test_kind}; {cell.test.name} is of kind {cell.test.kind}"
+    if cell.association not in spec.associations:
+        return f"{cell.method} measures by {' or '.join(spec.associations)}, not by {cell.association}"
+    if spec.test_kind == "valence" and not is_static(cell.model) and not isinstance(cell.source, IntersectionalSource):
+        return f"{cell.method} compares sentences that combine categories: choose context=intersectional"
+    last = cell.model.get("layers")
+    if isinstance(cell.layer, int) and last is not None and cell.layer > last:
+        return f"{cell.model['name']} has the layers 0 (the embeddings) to {last}, and no layer {cell.layer}"
+    if spec.pairs:
+        return _without_probabilities(cell)
     if is_static(cell.model) and cell.encoding == "sentence":
         return f"{cell.model['name']} holds vectors of words: it cannot encode sentences"
     if is_static(cell.model) and spec.items:
@@ -243,4 +342,14 @@ def compatible(cell: Cell) -> str | None:
             f"{cell.method} measures texts, and {cell.model['name']} holds one vector a word, whatever the text: "
             "weat measures those"
         )
+    return None
+
+
+def _without_probabilities(cell: Cell) -> str | None:
+    """Return why a model gives no probabilities of a cell's sentences, or None if it does, or is not known."""
+    name, head = cell.model["name"], cell.model.get("head")
+    if cell.model["kind"] != "transformer" or head == "none":
+        return f"{cell.method} needs probabilities, and {name} gives none: choose a masked or a causal language model"
+    if head == "causal" and cell.stats.lpbs_causal == "left" and cell.pairs and not cell.pairs.attribute_first:
+        return f"{cell.context}: {UNREAD_ATTRIBUTE}"
     return None

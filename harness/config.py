@@ -12,9 +12,11 @@ from harness.options import StatsOptions
 class ModelConfig:
     """A model: ``kind`` picks the encoder, the other keys are that encoder's.
 
-    ``case`` and ``phrase`` are those of static vectors, the keys from ``dtype`` on those of models that read texts:
-    ``sentence`` is the rule for the vector of a text, ``bos`` whether texts begin with that token, ``token_budget`` the
-    size of a batch, ``postprocess`` (with ``components``) what is done against anisotropy.
+    ``case`` and ``phrase`` are those of static vectors, the keys from ``layers`` on those of models that read texts:
+    ``layers`` is the number of the last layer, so that a sweep knows it before the model is opened (null: found out
+    then), ``head`` likewise whether it gives probabilities of words as a ``masked`` or a ``causal`` language model, or
+    ``none``, ``sentence`` the rule for the vector of a text, ``bos`` whether texts begin with that token,
+    ``token_budget`` the size of a batch, ``postprocess`` (with ``components``) what is done against anisotropy.
     """
 
     name: str = "???"
@@ -26,6 +28,8 @@ class ModelConfig:
     revision: str | None = None
     case: str = "auto"
     phrase: list[str] = field(default_factory=lambda: ["underscore", "hyphen", "mean"])
+    layers: int | None = None
+    head: str | None = None
     dtype: str = "float32"
     device: str = "auto"
     sentence: str = "auto"
@@ -52,7 +56,10 @@ class ContextConfig:
 
     ``templates`` is a set of sentences by name or file, ``template`` one sentence with ``{word}``; ``number`` keeps
     singular or plural sentences of count nouns; ``article`` is *a* or *an* by sound (``agree``) or always *a*
-    (``fixed``). ``categories`` and ``orders`` (``given`` or ``all``) are those of intersectional sentences.
+    (``fixed``). ``categories`` and ``orders`` (``given`` or ``all``) are those of intersectional sentences; beside the
+    given order, ``shuffles`` others are drawn with ``shuffle_seed``, to see what word order does.
+    ``corpus`` is a built corpus in ``folder``, ``window`` the words on each side of the stimulus (0: the sentence,
+    null: as the corpus was built), ``contexts`` how many a stimulus has at most (null: all that are stored).
     """
 
     name: str = "bare"
@@ -62,6 +69,12 @@ class ContextConfig:
     article: str = "agree"
     categories: str | None = None
     orders: str = "given"
+    shuffles: int = 0
+    shuffle_seed: int = 0
+    corpus: str | None = None
+    window: int | None = None
+    contexts: int | None = None
+    folder: str | None = None
     description: str = ""
 
 
@@ -75,9 +88,38 @@ class StoreConfig:
 
 @dataclass
 class AssociationConfig:
-    """How near two vectors are."""
+    """How near two vectors are: by ``cosine``, or by ``projection`` on the subspace between two poles.
+
+    ``poles`` names two concepts (null: the test's attributes A and B); they are read alone, without context. The other
+    keys say how the subspace is found: see ``harness.methods.projection.SubspaceOptions``.
+    """
 
     name: str = "cosine"
+    poles: list[str] | None = None
+    subspace: str = "svc"
+    C: float = 1.0
+    loss: str = "hinge"
+    scale: str = "none"
+    dimensions: int = 1
+    folds: int = 5
+    permutations: int = 99
+    description: str = ""
+
+
+@dataclass
+class LexiconConfig:
+    """Words with human ratings, for ValNorm: an ``asset``, or a CSV file at ``path`` with two named columns.
+
+    ``limit`` is the number of words of a seeded draw beside the pole words (null: every word).
+    """
+
+    name: str = "vader"
+    asset: str | None = "vader"
+    path: str | None = None
+    word: str = "word"
+    rating: str = "rating"
+    limit: int | None = 500
+    description: str = ""
 
 
 @dataclass
@@ -107,6 +149,7 @@ class Config:
     context: ContextConfig = field(default_factory=ContextConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
     association: AssociationConfig = field(default_factory=AssociationConfig)
+    lexicon: LexiconConfig = field(default_factory=LexiconConfig)
     stats: StatsOptions = field(default_factory=StatsOptions)
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
     paths: PathsConfig = field(default_factory=PathsConfig)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.balance import drawn
-from harness.cell import Cell, slots
+from harness.cell import Cell
+from harness.contexts.sources import BareSource, ContextSource
 from harness.contexts.texts import stimulus_contexts
 from harness.encoders.protocol import ContextualEncoder, View
 from harness.encoding import Limits, Need, encode_missing
 from harness.errors import HarnessError
 from harness.methods import method_spec
-from harness.methods.base import VectorSet
+from harness.methods.base import POLE_SLOTS, BlockSet, VectorSet
 from harness.models import is_static, open_contextual, vectors_identity
 from harness.progress import Progress, silent
 from harness.result import Result
@@ -26,6 +27,14 @@ from harness.stimuli import Concept
 from harness.store import Block, BlockStore, encoder_id, tensor_name
 
 Used = dict[str, dict[str, list[str]]]
+
+BARE = BareSource()
+"""How the poles of a subspace are read: alone (omrani2023, Section 4.1)."""
+
+
+def reads_vectors(cell: Cell) -> bool:
+    """Return whether a cell reads vectors of texts: its model is not static, and its method measures vectors."""
+    return not is_static(cell.model) and not method_spec(cell.method).pairs
 
 
 def view_of(cell: Cell) -> View:
@@ -51,7 +60,12 @@ class ContextualVectors:
         key = json.dumps(cell.model, sort_keys=True)
         if self._encoder is None or self._encoder[0] != key:
             self._encoder = None
-            self._encoder = (key, open_contextual(cell.model, runs=self._runs))
+            encoder = open_contextual(cell.model, runs=self._runs)
+            if cell.model.get("layers") not in (None, encoder.layers):
+                raise HarnessError(
+                    f"model.layers={cell.model['layers']}: the last layer of {encoder.name} is {encoder.layers}."
+                )
+            self._encoder = (key, encoder)
         return self._encoder[1]
 
     def home(self, cell: Cell) -> str:
@@ -67,45 +81,62 @@ class ContextualVectors:
         layer = cell.layer if layer is None else layer
         if isinstance(layer, int):
             return [layer]
-        known = self.store.description(self.home(cell))
-        top = int(known["layers"]) if known else self.encoder(cell).layers
+        stated, known = cell.model.get("layers"), self.store.description(self.home(cell))
+        top = int(stated or (known["layers"] if known else self.encoder(cell).layers))
         return [top] if layer == "last" else list(range(top + 1))
 
-    def needs(self, cell: Cell, concepts: Iterable[Concept], layers: Iterable[int]) -> Iterator[Need]:
-        """Yield what a cell needs for some concepts."""
-        home, source, view = self.home(cell), cell.source, frozenset({view_of(cell)})
+    def needs(
+        self, cell: Cell, concepts: Iterable[Concept], layers: Iterable[int], *, source: ContextSource | None = None
+    ) -> Iterator[Need]:
+        """Yield what a cell needs for some concepts, in the cell's contexts or in those of another source."""
+        home, source, view = self.home(cell), source or cell.source, frozenset({view_of(cell)})
         wanted = frozenset(layers)
         for concept in concepts:
             for word in concept.words:
                 block = Block(home, source.label, word, stimulus_contexts(source, concept, word))
                 yield Need(block, view, wanted)
 
-    def prefetch(self, cells: Iterable[Cell], *, layers: Sequence[str | int] = ()) -> None:
+    def cell_needs(
+        self, cell: Cell, layers: Iterable[int], more: Mapping[str, Collection[int]] | None = None
+    ) -> Iterator[Need]:
+        """Yield all that a cell needs: its stimuli in context, and its poles alone; ``more`` layers by source."""
+        wanted, more = set(layers), more or {}
+        yield from self.needs(cell, _concepts(cell), wanted | set(more.get(cell.source.label, ())))
+        if cell.poles is not None:
+            yield from self.needs(cell, cell.poles, wanted | set(more.get(BARE.label, ())), source=BARE)
+
+    def prefetch(self, cells: Iterable[Cell], *, layers: Mapping[str, Sequence[str | int]] | None = None) -> None:
         """Encode everything that these cells lack, together.
 
-        ``layers`` are those that other workers of the same sweep will ask for: a text is read once for all of them.
+        ``layers`` are those that other workers of the same sweep will ask for, by context source: a text is read once
+        for all of them.
         """
         by_home: dict[str, list[Cell]] = {}
         for cell in cells:
             by_home.setdefault(self.home(cell), []).append(cell)
         for group in by_home.values():
             top = self.layers(group[0], "last")[0]
-            more = [number for layer in layers for number in self.layers(group[0], layer)]
+            more = {
+                source: [number for layer in asked for number in self.layers(group[0], layer) if number <= top]
+                for source, asked in (layers or {}).items()
+            }
             # A layer that the model does not have fails in the cell that asks for it, not here for all cells.
             needs = [
                 need
                 for cell in group
-                if (wanted := [number for number in {*self.layers(cell), *more} if number <= top])
-                for need in self.needs(cell, _concepts(cell), wanted)
+                if (wanted := [number for number in self.layers(cell) if number <= top])
+                for need in self.cell_needs(cell, wanted, more)
             ]
             self._encode(group[0], needs)
 
     def _encode(self, cell: Cell, needs: Iterable[Need]) -> None:
         encode_missing(self.store, needs, lambda: self.encoder(cell), limits=_limits(cell), progress=self._progress)
 
-    def blocks(self, cell: Cell, concept: Concept, layer: int) -> dict[str, NDArray[Any]]:
+    def blocks(
+        self, cell: Cell, concept: Concept, layer: int, *, source: ContextSource | None = None
+    ) -> dict[str, NDArray[Any]]:
         """Return the vectors of each stimulus of a concept, a row for each text, as they are stored."""
-        needs = list(self.needs(cell, [concept], [layer]))
+        needs = list(self.needs(cell, [concept], [layer], source=source))
         name = tensor_name(view_of(cell), layer)
         found: dict[str, NDArray[Any]] = {}
         for attempt in range(2):
@@ -121,14 +152,19 @@ class ContextualVectors:
         words = ", ".join(need.block.word for need in needs if need.block.word not in found)
         raise HarnessError(f"The vectors of {words} were written to {self.store.root} and could not be read back.")
 
+    def begins_with(self, cell: Cell) -> str | None:
+        """Return the special token that every text begins with, an empty text for none; None if that is not known."""
+        token = (self.store.description(self.home(cell)) or {}).get("begins_with")
+        return None if token is None else str(token)
+
     def notes(self, cell: Cell) -> list[str]:
         """Return which of the cell's blocks were damaged and computed again."""
-        paths = [self.store.root / need.block.path for need in self.needs(cell, _concepts(cell), [])]
+        paths = [self.store.root / need.block.path for need in self.cell_needs(cell, [])]
         return [self.store.damaged[path] for path in paths if path in self.store.damaged]
 
 
 def _concepts(cell: Cell) -> list[Concept]:
-    return [concept for _, concept in slots(cell.test)]
+    return list(cell.concepts.values())
 
 
 def _limits(cell: Cell) -> Limits:
@@ -142,9 +178,9 @@ def contextual_sets(
 ) -> tuple[dict[str, VectorSet], Used]:
     """Return the vectors of a test by slot: every text a row, or one row a stimulus, the mean over its texts."""
     items = method_spec(cell.method).items
-    kept, lost = _even_stimuli(cell, concepts)
+    kept, lost = _kept_stimuli(cell, concepts, result)
     sets: dict[str, VectorSet] = {}
-    for slot, concept in concepts.items():
+    for slot, concept in cell.concepts.items():
         blocks = vectors.blocks(cell, concept, layer)
         rows = [np.asarray(blocks[word], dtype=np.float64) for word in kept[slot]]
         if items:
@@ -155,22 +191,63 @@ def contextual_sets(
             sets[slot] = VectorSet(concept.name, tuple(kept[slot]), means)
     if items and cell.unequal == "downsample" and "X" in sets and "Y" in sets:
         _even_items(sets, seed=cell.seed, result=result)
-    for slot, gone in lost.items():
-        if gone:
-            result.notes.append(f"Left out of {slot} to even the sets: {', '.join(gone)}.")
+    for slot, pole in zip(POLE_SLOTS, cell.poles or (), strict=False):
+        blocks = vectors.blocks(cell, pole, layer, source=BARE)
+        means = np.stack([np.asarray(blocks[word], dtype=np.float64).mean(axis=0) for word in pole.words])
+        sets[slot] = VectorSet(pole.name, pole.words, means)
     return _postprocessed(cell, sets), {slot: {"used": kept[slot], "dropped": lost[slot]} for slot in concepts}
 
 
-def _even_stimuli(cell: Cell, concepts: Mapping[str, Concept]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return the stimuli of every slot that are kept and left out, as ``unequal`` says of the targets."""
-    kept = {slot: list(concept.words) for slot, concept in concepts.items()}
-    lost: dict[str, list[str]] = {slot: [] for slot in concepts}
-    if cell.unequal == "downsample" and "X" in kept and "Y" in kept:
-        size = min(len(kept["X"]), len(kept["Y"]))
-        for slot in ("X", "Y"):
-            words = kept[slot]
-            kept[slot] = [words[i] for i in drawn(len(words), size, seed=cell.seed)]
-            lost[slot] = [word for word in words if word not in set(kept[slot])]
+def contextual_blocks(
+    cell: Cell, vectors: ContextualVectors, concepts: Mapping[str, Concept], layer: int, result: Result
+) -> tuple[dict[str, BlockSet], Used]:
+    """Return the vectors of a test by slot as they are stored: a block for each stimulus, mapped and not copied."""
+    kept, lost = _kept_stimuli(cell, concepts, result)
+    sets: dict[str, BlockSet] = {}
+    for slot, concept in cell.concepts.items():
+        blocks = vectors.blocks(cell, concept, layer)
+        sets[slot] = BlockSet(concept.name, tuple(kept[slot]), tuple(blocks[word] for word in kept[slot]))
+    used = {slot: {"used": kept[slot], "dropped": lost[slot]} for slot in concepts}
+    if cell.postprocess is None:
+        return sets, used
+    changed = _postprocessed(cell, {slot: _joined(whole) for slot, whole in sets.items()})
+    return {slot: _cut(s, changed[slot].vectors) for slot, s in sets.items()}, used
+
+
+def _joined(whole: BlockSet) -> VectorSet:
+    words = tuple(word for word, block in zip(whole.words, whole.blocks, strict=True) for _ in block)
+    return VectorSet(whole.name, words, np.concatenate(whole.blocks).astype(np.float64))
+
+
+def _cut(whole: BlockSet, rows: NDArray[np.float64]) -> BlockSet:
+    ends = np.cumsum([len(block) for block in whole.blocks])[:-1]
+    return BlockSet(whole.name, whole.words, tuple(np.split(rows, ends)))
+
+
+def _kept_stimuli(
+    cell: Cell, concepts: Mapping[str, Concept], result: Result
+) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the stimuli of every slot that are kept and left out, as ``missing`` and ``unequal`` say; name the latter.
+
+    A stimulus that the context source has too few texts for is out already; ``drop_balanced`` evens the pair of sets.
+    """
+    short = cell.supply.short if cell.supply else {}
+    result.notes += [cell.supply.complaint(slot) + "." for slot in short] if cell.supply else []
+    kept = {slot: list(concept.words) for slot, concept in cell.concepts.items()}
+    lost = {slot: list(short.get(slot, ())) for slot in concepts}
+    for left, right in (("X", "Y"), ("A", "B")):
+        if left not in kept or right not in kept:
+            continue
+        balanced = cell.missing == "drop_balanced" and (lost[left] or lost[right])
+        if balanced or (cell.unequal == "downsample" and left == "X"):
+            size = min(len(kept[left]), len(kept[right]))
+            for slot in (left, right):
+                words = kept[slot]
+                kept[slot] = [words[i] for i in drawn(len(words), size, seed=cell.seed)]
+                gone = [word for word in words if word not in set(kept[slot])]
+                lost[slot] += gone
+                if gone:
+                    result.notes.append(f"Left out of {slot} to even the sets: {', '.join(gone)}.")
     return kept, lost
 
 
@@ -209,14 +286,20 @@ class TextCount:
     encoded: int
 
 
-def wanted_layers(runs: Path, cells: Iterable[Cell]) -> Callable[[Cell], list[str | int]]:
-    """Return a function that tells which layers of a cell's model are asked for by any of these cells."""
+def wanted_layers(runs: Path, cells: Iterable[Cell]) -> Callable[[Cell], dict[str, list[str | int]]]:
+    """Return a function that tells which layers of a cell's model any of these cells asks for, by context source."""
     vectors = ContextualVectors(runs)
-    layers: dict[str, set[str | int]] = {}
+    layers: dict[str, dict[str, set[str | int]]] = {}
     for cell in cells:
         if cell.layer is not None:
-            layers.setdefault(vectors.home(cell), set()).add(cell.layer)
-    return lambda cell: [] if cell.layer is None else sorted(layers[vectors.home(cell)], key=str)
+            sources = [cell.source.label, *([BARE.label] if cell.poles else [])]
+            for source in sources:
+                layers.setdefault(vectors.home(cell), {}).setdefault(source, set()).add(cell.layer)
+    return lambda cell: (
+        {}
+        if cell.layer is None
+        else {source: sorted(asked, key=str) for source, asked in layers[vectors.home(cell)].items()}
+    )
 
 
 class TextTally:
@@ -228,10 +311,10 @@ class TextTally:
         self._rows: dict[str, set[bytes]] = {}
         self._asked = 0
         for cell in cells:
-            if is_static(cell.model):
+            if not reads_vectors(cell):
                 continue
             rows = self._rows.setdefault(vectors.home(cell), set())
-            for need in vectors.needs(cell, _concepts(cell), []):
+            for need in vectors.cell_needs(cell, []):
                 self._asked += len(need.block.contexts)
                 rows.update(need.block.contexts.rows)
         self._before = self._encoded()

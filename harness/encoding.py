@@ -143,6 +143,7 @@ class _Job:
                 "dim": self.encoder.dim,
                 "layers": self.encoder.layers,
                 "stored": self.limits.dtype,
+                "begins_with": getattr(self.encoder, "begins_with", None),
             },
         )
         wanted = {row for need in missing for row in need.block.contexts.rows}

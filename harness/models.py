@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.options import one_of
+from harness.progress import bar
 
 if TYPE_CHECKING:
     from harness.encoders.protocol import ContextualEncoder
@@ -47,7 +48,7 @@ def model_identity(model: Mapping[str, Any], *, runs: Path) -> dict[str, Any]:
 def _identity(model: str, runs: Path, size: int, changed: int) -> dict[str, Any]:
     from harness.encoders.static import static_identity
 
-    return static_identity(json.loads(model), cache=vector_cache(runs))
+    return static_identity(json.loads(model), cache=vector_cache(runs), progress=bar)
 
 
 def open_encoder(model: Mapping[str, Any], *, runs: Path, wanted: frozenset[str]) -> Encoder:
@@ -55,7 +56,7 @@ def open_encoder(model: Mapping[str, Any], *, runs: Path, wanted: frozenset[str]
     check_kind(model)
     from harness.encoders.static import open_static
 
-    return open_static(model, cache=vector_cache(runs), wanted=wanted)
+    return open_static(model, cache=vector_cache(runs), wanted=wanted, progress=bar)
 
 
 def open_contextual(model: Mapping[str, Any], *, runs: Path) -> ContextualEncoder:

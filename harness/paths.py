@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from functools import cache
 from pathlib import Path
+
+from harness.errors import HarnessError
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -29,6 +32,17 @@ def user_conf_dir() -> Path | None:
     """Return the folder that ``HARNESS_CONF`` names: a user's models, tests and experiments."""
     value = os.environ.get("HARNESS_CONF")
     return Path(value).expanduser().resolve() if value else None
+
+
+def writable(folder: Path) -> Path:
+    """Make a folder if need be and return it; one sentence if nothing can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        reason = f"{folder}: nothing can be written there ({error.strerror})"
+        raise HarnessError(f"{reason}; set paths.runs or HARNESS_RUNS to another folder.") from None
 
 
 def runs_dir(given: str | Path | None = None) -> Path:

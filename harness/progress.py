@@ -29,13 +29,20 @@ def silent(description: str, total: int | None) -> Iterator[Advance]:
 
 @contextmanager
 def bar(description: str, total: int | None) -> Iterator[Advance]:
-    """Show a bar with bytes, speed and time left on standard error, gone when it is done."""
+    """Show a bar with bytes, speed and time left on standard error, if that is a terminal; gone when it is done."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with RichProgress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as display:
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with RichProgress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
         task = display.add_task(description, total=total)
         yield lambda done: display.advance(task, done)
 

@@ -127,6 +127,10 @@ class ResultStore:
             if result is not None:
                 yield result
 
+    def broken(self) -> list[Path]:
+        """Return the result files that cannot be read; their cells are measured again when asked for."""
+        return [path for path in sorted(self.root.glob("*/result.json")) if _read(path) is None]
+
     def find(self, prefix: str) -> Result:
         """Return the one result whose fingerprint begins with ``prefix``."""
         matches = sorted(path.parent.name for path in self.root.glob(f"{prefix[:16]}*/result.json"))

@@ -6,7 +6,7 @@ import platform
 import subprocess
 import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 from functools import cache
 from importlib import metadata
@@ -14,15 +14,18 @@ from pathlib import Path
 
 from harness.balance import drawn
 from harness.cell import Cell, compatible, fingerprint, slots
-from harness.contextual import ContextualVectors, Used, contextual_sets
+from harness.contexts.pairs import TARGETS
+from harness.contextual import ContextualVectors, Used, contextual_blocks, contextual_sets, reads_vectors
 from harness.errors import HarnessError
+from harness.likelihoods import Likelihoods
 from harness.methods import method_spec
-from harness.methods.base import Inputs, Measurement, VectorSet
+from harness.methods.base import POLE_SLOTS, BlockSet, Inputs, Measurement, VectorSet
 from harness.models import Encoder, is_static, open_encoder
+from harness.poles import beginning, design_of, span
 from harness.progress import Progress, silent
 from harness.result import Result
 from harness.stats.errors import StatsError
-from harness.stimuli import Concept, Test, all_words
+from harness.stimuli import Concept, Test, ValenceTest, all_words
 
 USER_ERRORS = (HarnessError, StatsError)
 """What is a user's mistake: one sentence, no traceback."""
@@ -35,6 +38,7 @@ class Encoders:
         self._runs = runs
         self._open: dict[str, tuple[Encoder, frozenset[str]]] = {}
         self.contextual = ContextualVectors(runs, progress=progress)
+        self.likelihoods = Likelihoods(runs, progress=progress)
 
     def get(self, cell: Cell, words: frozenset[str]) -> Encoder:
         """Return the cell's model, opened for at least these words."""
@@ -46,12 +50,12 @@ class Encoders:
         self._open[key] = (encoder, wanted)
         return encoder
 
-    def prefetch(self, cells: Iterable[Cell], *, layers: Sequence[str | int] = ()) -> None:
+    def prefetch(self, cells: Iterable[Cell], *, layers: Mapping[str, Sequence[str | int]] | None = None) -> None:
         """Encode the texts of all cells that read texts, before the first of them is measured.
 
         What cannot be encoded is left to the cell that needs it, whose failure then says why.
         """
-        wanted = [cell for cell in cells if not is_static(cell.model) and not compatible(cell)]
+        wanted = [cell for cell in cells if reads_vectors(cell) and not compatible(cell)]
         with suppress(Exception):
             self.contextual.prefetch(wanted, layers=layers)
 
@@ -87,12 +91,20 @@ def run(cell: Cell, encoders: Encoders) -> Result:
 
 def _measure(cell: Cell, encoders: Encoders, result: Result) -> None:
     concepts = dict(slots(cell.test))
-    refuse_bad_lists(cell.test, concepts, unequal=cell.unequal)
-    if is_static(cell.model):
+    sets: Mapping[str, Sized]
+    single = TARGETS if cell.pairs else ()
+    refuse_bad_lists(cell.test, concepts, unequal=cell.unequal, single=single)
+    if cell.pairs:
+        found, result.words = encoders.likelihoods.measure(cell, result)
+        inputs = Inputs(cell.test, {}, cell.stats, cell.seed, unit=cell.unit, likelihoods=found)
+        measurement, sets = method_spec(cell.method).measure()(inputs), found.words
+    elif is_static(cell.model):
+        concepts |= dict(zip(POLE_SLOTS, cell.poles or (), strict=False))
         forms = {form for c in concepts.values() for fs in c.fallbacks.values() for form in fs}
+        concepts |= dict(zip(POLE_SLOTS, cell.poles or (), strict=False))
         encoder = encoders.get(cell, frozenset(forms.union(*(c.words for c in concepts.values()))))
-        sets, result.words = collect(cell, encoder, concepts, result)
-        measurement = _apply(cell, sets)
+        looked_up, result.words = collect(cell, encoder, concepts, result)
+        measurement, sets = _apply(cell, looked_up), looked_up
     else:
         measurement, sets, result.words = _measure_layers(cell, encoders.contextual, concepts, result)
     dropped = sum(len(slot["dropped"]) for slot in result.words.values())
@@ -103,33 +115,73 @@ def _measure(cell: Cell, encoders: Encoders, result: Result) -> None:
     result.notes += measurement.notes
 
 
-def _apply(cell: Cell, sets: Mapping[str, VectorSet]) -> Measurement:
-    inputs = Inputs(cell.test, sets, cell.stats, cell.seed, encoding=cell.encoding, unit=cell.unit)
-    return method_spec(cell.method).measure()(inputs)
+def _apply(
+    cell: Cell, sets: Mapping[str, VectorSet], blocks: Mapping[str, BlockSet] | None = None, *, model: str = ""
+) -> Measurement:
+    spanned = span(cell, sets)
+    inputs = Inputs(
+        cell.test,
+        sets,
+        cell.stats,
+        cell.seed,
+        encoding=cell.encoding,
+        unit=cell.unit,
+        blocks=blocks or {},
+        model=model,
+        association=cell.association,
+        subspace=spanned.subspace if spanned else None,
+        poles=spanned.names if spanned else None,
+        design=design_of(cell),
+    )
+    measurement = method_spec(cell.method).measure()(inputs)
+    if spanned:
+        measurement.metrics |= spanned.metrics
+        measurement.notes += spanned.notes
+    return measurement
 
 
 def _measure_layers(
     cell: Cell, vectors: ContextualVectors, concepts: Mapping[str, Concept], result: Result
-) -> tuple[Measurement, dict[str, VectorSet], Used]:
+) -> tuple[Measurement, Mapping[str, Sized], Used]:
     """Measure the layer asked for; with ``layer=all`` every one: the last is the cell's, the table has them all."""
+    if cell.missing == "error" and cell.supply is not None:
+        cell.supply.refuse()
     vectors.prefetch([cell])
     rows = []
     for layer in vectors.layers(cell):
         result.notes = []
-        sets, used = contextual_sets(cell, vectors, concepts, layer, result)
-        measurement = _apply(cell, sets)
+        measurement, sets, used = _measure_layer(cell, vectors, concepts, layer, result)
         rows.append({"layer": layer, **measurement.metrics, **measurement.labels})
     if len(rows) > 1:
         measurement.tables["layers"] = rows
+    if cell.poles is not None:
+        labels, notes = beginning(str(cell.model["name"]), vectors.begins_with(cell))
+        measurement.labels |= labels
+        result.notes += notes
     result.notes += vectors.notes(cell)
     return measurement, sets, used
 
 
-def refuse_bad_lists(test: Test, concepts: Mapping[str, Concept], *, unequal: str) -> None:
-    """Raise one sentence for lists that no method should measure: too short, repeated, shared, of unequal size."""
+def _measure_layer(
+    cell: Cell, vectors: ContextualVectors, concepts: Mapping[str, Concept], layer: int, result: Result
+) -> tuple[Measurement, Mapping[str, Sized], Used]:
+    if method_spec(cell.method).blocks:
+        blocks, used = contextual_blocks(cell, vectors, concepts, layer, result)
+        return _apply(cell, {}, blocks, model=fingerprint(result.identity["model"])), blocks, used
+    sets, used = contextual_sets(cell, vectors, concepts, layer, result)
+    return _apply(cell, sets), sets, used
+
+
+def refuse_bad_lists(
+    test: Test, concepts: Mapping[str, Concept], *, unequal: str, single: tuple[str, ...] = ()
+) -> None:
+    """Raise one sentence for lists that no method should measure: too short, repeated, shared, of unequal size.
+
+    A slot that ``single`` names may hold one stimulus.
+    """
     for slot, concept in concepts.items():
         where = f"Test {test.name}, {slot} ({concept.name})"
-        if len(concept.words) < 2:
+        if len(concept.words) < 2 and slot not in single and not (slot == "W" and isinstance(test, ValenceTest)):
             raise HarnessError(f"{where} holds {len(concept.words)} stimuli; at least two are needed, eight advised.")
         repeated = sorted({word for word in concept.words if concept.words.count(word) > 1})
         if repeated:

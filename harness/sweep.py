@@ -17,6 +17,7 @@ import yaml
 from harness.cell import Cell, compatible, fingerprint
 from harness.contextual import TextCount, TextTally, wanted_layers
 from harness.errors import HarnessError
+from harness.frozen import Estimate, FrozenPlan, estimate
 from harness.options import one_of
 from harness.progress import written_to
 from harness.result import Result, ResultStore, write_atomically
@@ -34,7 +35,8 @@ FIGURES = ("auto", "always", "never")
 class Plan:
     """A plan file: the cells that one worker measures one after the other, with the model loaded once.
 
-    ``layers`` are all those that the sweep asks of the model, whoever measures them: a text is encoded once.
+    ``layers`` are all those that the sweep asks of the model by context source, whoever measures them: a text is
+    encoded once.
     """
 
     sweep: str | None
@@ -43,7 +45,7 @@ class Plan:
     figures: bool
     tracking: dict[str, str] | None = None
     parent: str | None = None
-    layers: list[str | int] = field(default_factory=list)
+    layers: dict[str, list[str | int]] = field(default_factory=dict)
 
     def write(self, path: Path) -> Path:
         """Write the plan as JSON."""
@@ -65,6 +67,7 @@ class Survey:
     """What a sweep asks for, sorted: each distinct cell is new, known, skipped, or left alone."""
 
     asked: int = 0
+    factors: dict[str, dict[str, Any]] = field(default_factory=dict)
     new: dict[str, Cell] = field(default_factory=dict)
     known: dict[str, Result] = field(default_factory=dict)
     skipped: dict[str, Cell] = field(default_factory=dict)
@@ -73,7 +76,7 @@ class Survey:
     @property
     def fingerprints(self) -> list[str]:
         """Every distinct cell, in the order asked."""
-        return [*self.known, *self.new, *self.skipped, *self.left]
+        return list(self.factors)
 
     @property
     def identifier(self) -> str:
@@ -85,14 +88,13 @@ def survey(configs: Iterable[Mapping[str, Any]], store: ResultStore, *, overwrit
     """Sort the cells of a sweep; equal fingerprints collapse into one cell."""
     one_of("overwrite", overwrite, OVERWRITE)
     found = Survey()
-    seen: set[str] = set()
     for config in configs:
         found.asked += 1
         cell = Cell.from_config(config)
         key = fingerprint(cell.identity())
-        if key in seen:
+        if key in found.factors:
             continue
-        seen.add(key)
+        found.factors[key] = dict(cell.factors())
         recorded = None if overwrite == "always" else store.read(key)
         if compatible(cell):
             found.skipped[key] = cell
@@ -199,7 +201,10 @@ def record(
     if figures and result.status == "finished":
         from harness.plots import draw
 
-        draw(result, folder)
+        try:
+            draw(result, folder)
+        except Exception as error:  # a figure never costs the number that it shows
+            result.notes.append(f"Its figures could not be drawn ({type(error).__name__}: {error}).")
     store.write(result)
     if tracker is not None:
         tracker.log(result, folder, parent=parent)
@@ -215,7 +220,9 @@ class Outcome:
     """What a sweep came to.
 
     ``skipped`` counts the cells without meaning by reason. ``texts`` tells how many texts the cells needed and how many
-    were encoded for them; None where no cell reads texts.
+    were encoded for them; None where no cell reads texts. ``frozen_plan`` tells how the cells compare with those that
+    were planned; None where no plan was frozen. ``factors`` are the choices as this sweep asked for them: a cell known
+    before may have been measured under another label, such as a variant with the same words.
     """
 
     sweep: str
@@ -223,8 +230,10 @@ class Outcome:
     failures: list[tuple[str, str]]
     seconds: float
     fingerprints: list[str]
+    factors: dict[str, dict[str, Any]] = field(default_factory=dict)
     skipped: dict[str, int] = field(default_factory=dict)
     texts: TextCount | None = None
+    frozen_plan: dict[str, Any] | None = None
 
 
 def run_sweep(
@@ -236,10 +245,13 @@ def run_sweep(
     workers: int,
     launch: Callable[[list[Path]], None],
     watch: Callable[[Path, Survey], Any],
+    frozen: FrozenPlan | None = None,
+    announce: Callable[[Estimate], None] | None = None,
 ) -> Outcome:
     """Survey, reconcile, plan, launch, and close the sweep's parent whatever happens.
 
     ``launch`` runs plan files on whatever launcher Hydra has, and ``watch`` is a context that shows progress.
+    ``frozen`` is the plan to set the cells beside; ``announce`` is told how long the new cells will take.
     """
     started = time.time()
     store = ResultStore(runs)
@@ -254,7 +266,12 @@ def run_sweep(
         tracker.reconcile(store)
         parent = tracker.open_sweep(found.identifier, command=command)
     status = "FAILED"
-    outcome = Outcome(found.identifier, {}, [], 0.0, found.fingerprints)
+    outcome = Outcome(found.identifier, {}, [], 0.0, found.fingerprints, found.factors)
+    outcome.frozen_plan = frozen.beside(found.fingerprints) if frozen else _frozen_before(folder)
+    if announce is not None:
+        expected = estimate(found.new.values(), found.known.values(), store, workers=workers)
+        if expected is not None:
+            announce(expected)
     outcome.skipped = dict(Counter(str(compatible(cell)) for cell in found.skipped.values()))
     tally = TextTally(runs, found.new.values())
     try:
@@ -285,6 +302,15 @@ def run_sweep(
         if tracker is not None and parent is not None:
             tracker.close_sweep(parent, outcome.counts, [folder / "sweep.json"], status=status)
     return outcome
+
+
+def _frozen_before(folder: Path) -> dict[str, Any] | None:
+    """Return what the record of a sweep says of its plan: going on without naming the plan does not undo it."""
+    try:
+        record: dict[str, Any] = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record.get("frozen_plan")
 
 
 def skip(found: Survey, store: ResultStore, tracker: Tracker | None, parent: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, did_you_mean
 from harness.paths import runs_dir
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 
 def sweep_fingerprints(runs: Path, sweep: str) -> list[str]:
-    """Return the cells of a recorded sweep, measured by it or known before."""
+    """Return the cells of a recorded sweep, measured by it or known before, in the order asked."""
+    return list(sweep_factors(runs, sweep))
+
+
+def sweep_factors(runs: Path, sweep: str) -> dict[str, dict[str, Any]]:
+    """Return the factors of every cell of a recorded sweep as it asked for them, by fingerprint."""
     known = sorted(path.parent.name for path in (runs / "sweeps").glob("*/sweep.json"))
     if sweep not in known:
         raise HarnessError(f"No sweep {sweep!r} is recorded under {runs}.{did_you_mean(sweep, known)}")
     record = json.loads((runs / "sweeps" / sweep / "sweep.json").read_text(encoding="utf-8"))
-    return list(record["fingerprints"])
+    return dict(record["factors"])
 
 
 def load_results(runs: str | Path | None = None, *, sweep: str | None = None) -> pd.DataFrame:
@@ -40,8 +45,12 @@ def load_results(runs: str | Path | None = None, *, sweep: str | None = None) ->
     if sweep is None:
         rows = [result.row() for result in store]
     else:
-        found = [store.read(key) for key in sweep_fingerprints(folder, sweep)]
-        rows = [result.row() for result in found if result is not None]
+        rows = []
+        for key, factors in sweep_factors(folder, sweep).items():
+            result = store.read(key)
+            if result is not None:
+                result.factors = factors
+                rows.append(result.row())
     if not rows:
         raise HarnessError(f"No cell is recorded under {folder}; `harness run experiment=demo` records the first ones.")
     table = pd.DataFrame(rows)
@@ -53,7 +62,10 @@ def as_text(table: pd.DataFrame, form: str) -> str:
     if form == "csv":
         return str(table.to_csv(index=False))
     if form == "json":
-        return str(table.to_json(orient="records", indent=1, force_ascii=False)) + "\n"
+        rows = [
+            {name: None if value != value else value for name, value in row.items()} for row in table.to_dict("records")
+        ]
+        return json.dumps(rows, indent=1, ensure_ascii=False, default=str) + "\n"  # pandas' own keeps ten decimals of p
     cells = [[_short(value) for value in row] for row in table.itertuples(index=False)]
     if form == "markdown":
         lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]

@@ -62,30 +62,40 @@ class Tracker:
         # One writer at a time: SQLite answers a second one with "database is locked", and two processes that
         # create the same fresh database lose runs to a race in its migrations.
         self._lock = FileLock(settings.runs / "mlflow.lock")
-        with self._lock:
-            self.client: MlflowClient = MlflowClient(tracking_uri=settings.uri)
-            self.experiment_id = self._experiment()
-
-    def _experiment(self) -> str:
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
         try:
-            known = self.client.get_experiment_by_name(self.settings.experiment)
-            if known is not None:
-                if known.lifecycle_stage == "deleted":
-                    raise HarnessError(
-                        f"The MLflow experiment {self.settings.experiment!r} is in the trash; restore it, "
-                        "or choose another with tracking.experiment=NAME."
-                    )
-                return str(known.experiment_id)
-            local = self.settings.uri.startswith("sqlite:")
-            location = (self.settings.runs / "artifacts").as_uri() if local else None
-            # Without this tag the UI takes an experiment for traces of a chat application and hides params and metrics.
-            kind = {"mlflow.experimentKind": "custom_model_development"}
-            name = self.settings.experiment
-            return str(self.client.create_experiment(name, artifact_location=location, tags=kind))
+            with self._lock:
+                self.client: MlflowClient = MlflowClient(tracking_uri=settings.uri)
+                self.experiment_id = self._experiment()
         except HarnessError:
             raise
         except Exception as error:
-            raise HarnessError(f"MLflow at {self.settings.uri} cannot be used: {error}") from error
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            local = settings.uri.startswith("sqlite:")
+            way = (
+                "move the database away and `harness sync` makes it again from the results"
+                if local
+                else "check the server"
+            )
+            raise HarnessError(
+                f"MLflow at {settings.uri} cannot be used ({reason}): {way}, or use tracking=none."
+            ) from error
+
+    def _experiment(self) -> str:
+        known = self.client.get_experiment_by_name(self.settings.experiment)
+        if known is not None:
+            if known.lifecycle_stage == "deleted":
+                raise HarnessError(
+                    f"The MLflow experiment {self.settings.experiment!r} is in the trash; restore it, "
+                    "or choose another with tracking.experiment=NAME."
+                )
+            return str(known.experiment_id)
+        local = self.settings.uri.startswith("sqlite:")
+        location = (self.settings.runs / "artifacts").as_uri() if local else None
+        # Without this tag the UI takes an experiment for traces of a chat application and hides params and metrics.
+        kind = {"mlflow.experimentKind": "custom_model_development"}
+        name = self.settings.experiment
+        return str(self.client.create_experiment(name, artifact_location=location, tags=kind))
 
     def log(self, result: Result, folder: Path, *, parent: str | None = None) -> str:
         """Record a cell as a run, in one batch, already ended; return the run's id."""
@@ -152,6 +162,15 @@ class Tracker:
                 self.client.log_metric(run_id, f"cells_{key}", value)
             self._artifacts(run, files)
             self.client.set_terminated(run_id, status)
+
+    def log_report(self, sweep: str, files: Iterable[Path]) -> bool:
+        """Attach files to the parent run of a sweep; return whether there is one."""
+        with self._lock:
+            parent = self._parent_of(sweep)
+            if parent is None:
+                return False
+            self._artifacts(self.client.get_run(parent), files)
+        return True
 
     def reconcile(self, results: ResultStore) -> tuple[int, int]:
         """Bring MLflow in line with the result files; return (results synced, abandoned runs closed).

@@ -89,6 +89,7 @@ def test_a_choice_with_effect_makes_a_new_cell(print_of: Callable[..., str], cha
         ({"unit": "stimulus"}, {"context": {"name": "bare"}}),
         ({"unit": "stimulus"}, {"method": "weat"}),
         ({"missing": "error"}, {}),
+        ({"layer": 3}, {"model": {"layers": 3}}),
         ({"store": {"cap_gb": 3.0}}, {}),
         ({"model": {"device": "cpu", "token_budget": 64}}, {}),
     ],
@@ -144,6 +145,19 @@ def test_a_layer_beyond_the_model_fails_and_says_which_there_are(measured: Calla
     result = measured(layer=9)
     assert result.status == "failed"
     assert "fake has the layers 0 (the embeddings) to 3" in result.reason
+
+
+def test_a_layer_beyond_what_the_config_states_is_a_reason_to_skip(
+    cell: Callable[..., Cell], encoder: FakeEncoder
+) -> None:
+    reason = compatible(cell(layer=9, model={"layers": 3}))
+    assert reason == "fake has the layers 0 (the embeddings) to 3, and no layer 9"
+    assert compatible(cell(layer=2, model={"layers": 3})) is None
+    assert not encoder.opened
+
+
+def test_a_config_that_states_another_number_of_layers_is_refused(measured: Callable[..., Result]) -> None:
+    assert "model.layers=4: the last layer of fake is 3" in measured(model={"layers": 4}).reason
 
 
 def test_an_unknown_kind_of_model_is_one_sentence(cell: Callable[..., Cell]) -> None:

@@ -117,16 +117,20 @@ def _download(file: UrlFile, part: Path, progress: Progress) -> None:
 
 
 def fetch_hub(source: HubSource, folder: Path, revision: str | None, progress: Progress) -> str:
-    """Download a model's files with the hub's own client, no pickles and no code; return the commit."""
+    """Download a model's files with the hub's own client and no code; return the commit.
+
+    Weights are taken as safetensors; only where a model has none, its pickled ones (read weights-only when opened).
+    """
     try:
         hub = importlib.import_module("huggingface_hub")
     except ImportError:
         raise HarnessError(f"{source.id}: install the extra first: pip install 'eat-harness[transformers]'.") from None
-    files = ["*.safetensors", "*.json", "*.txt", "*.model"]
     with progress(f"downloading {source.id}", None):
         try:
-            commit = str(hub.HfApi().model_info(source.id, revision=revision).sha)
-            hub.snapshot_download(source.id, revision=commit, local_dir=folder, allow_patterns=files)
-        except OSError as error:
+            model = hub.HfApi().model_info(source.id, revision=revision)
+            safe = any(str(file.rfilename).endswith(".safetensors") for file in model.siblings or [])
+            files = ["*.safetensors" if safe else "pytorch_model*.bin*", "*.json", "*.txt", "*.model"]
+            hub.snapshot_download(source.id, revision=model.sha, local_dir=folder, allow_patterns=files)
+        except Exception as error:  # the client raises errors of whichever HTTP library it is built on
             raise UnreachableError(f"{source.id} could not be read from the hub ({error})") from None
-    return commit
+    return str(model.sha)

@@ -14,12 +14,16 @@ VERBS = {
     "show": "show one of them in full: a test's words, a model's source, a preset's options",
     "validate": "check stimulus files: duplicates, unequal sets, missing provenance",
     "import": "turn a sent-bias .jsonl test or a wefe query into a test file",
+    "compare": "set recorded cells beside each other: by any factor, or two models paired",
+    "replicate": "run what a published table needs, and set ours beside it",
+    "audit": "how robust a sweep's results are: specification curve, sensitivity, calibration, report",
     "export": "write recorded cells as csv, parquet, json, markdown or latex",
     "plot": "draw the figures of a recorded cell or sweep",
     "rank": "rank a whole vocabulary, or a file of words, for an intersectional group",
     "sync": "bring result files into MLflow, and close runs that a killed process left open",
     "ui": "open the MLflow UI on the recorded runs",
     "store": "list, measure, verify or prune the stored vectors of contextual models",
+    "corpus": "build, merge, list or report samples of natural contexts from dumps and text files",
     "fetch": "download a model, vectors, a corpus or a lexicon into the cache",
     "completion": "print the shell completion script",
 }
@@ -36,7 +40,9 @@ first steps:
   harness run experiment=demo                     ten WEATs on two models, beside the published values
   harness run -m model=googlenews,glove-6b-100d 'test=glob(c*)' stats=default,wefe
   harness run test=file test.path=mywords.yaml    your own words
-  harness export --format csv > cells.csv
+  harness compare --sweep last --rows test --columns model
+  harness audit last                              what each choice was worth, as one page
+  harness replicate caliskan2017.tableS1          ours beside the published table
 
 `harness VERB --help` tells more about each."""
 

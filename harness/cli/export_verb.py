@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 from harness.errors import HarnessError
+from harness.paths import runs_dir
+from harness.result import ResultStore
 
 FORMATS = ("csv", "parquet", "json", "markdown", "latex")
 
@@ -25,16 +27,24 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     endings = {".csv": "csv", ".parquet": "parquet", ".json": "json", ".md": "markdown", ".tex": "latex"}
     by_name = endings.get(arguments.out.suffix) if arguments.out else None
+    if arguments.out and by_name is None and not arguments.format and not arguments.json:
+        raise HarnessError(f"{arguments.out}: give --format, or an ending among {', '.join(endings)}.")
     form = arguments.format or ("json" if arguments.json else by_name or "csv")
     from harness.tables import as_text, load_results
 
+    for path in ResultStore(runs_dir(arguments.runs)).broken():
+        print(f"harness: {path} is broken and left out; run its cell again.", file=sys.stderr)
     table = load_results(arguments.runs, sweep=arguments.sweep)
     if arguments.columns:
-        wanted = arguments.columns.split(",")
+        wanted = [name.strip() for name in arguments.columns.split(",")]
         unknown = [name for name in wanted if name not in table.columns]
         if unknown:
             raise HarnessError(f"There is no column {unknown[0]!r}; there are {', '.join(table.columns)}.")
         table = table[wanted]
+    if arguments.out is not None:
+        if arguments.out.is_dir():
+            raise HarnessError(f"{arguments.out} is a folder; give the name of a file in it.")
+        arguments.out.parent.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
         if arguments.out is None:
             raise HarnessError("A parquet file is not text: give --out FILE.parquet.")

@@ -34,6 +34,8 @@ def main(argv: list[str]) -> int:
     if arguments.text:
         from harness.plots.eatmap import eatmap_text
 
+        if any("level2" not in result.tables for result in results):
+            raise HarnessError("Only cells of method=mleat have an EAT-Map to print.")
         print("\n\n".join(eatmap_text(result) for result in results))
         return 0
     default = store.folder(results[0].fingerprint) if sweep is None else store.root.parent / "sweeps" / sweep

@@ -37,6 +37,8 @@ how to run:
   paths.runs=DIR       where everything goes (or HARNESS_RUNS; default: runs)
   paths.stimuli=DIR    your own concepts/, tests/, templates/ (or HARNESS_STIMULI)
   HARNESS_CONF=DIR     your own model/, test/, experiment/ files
+  --plan FILE          a sweep's frozen plan: the first time written, with a hash, and nothing measured; from then on
+                       the sweep is measured and says what was planned, what added, what left out
   --cfg job            print the composed config and stop
 
 examples:
@@ -53,6 +55,9 @@ def main(argv: list[str]) -> int:
         print(HELP)
         return 0
     argv = ["--help" if argument == "--hydra-help" else argument for argument in argv]
+    # Hydra takes flags before overrides only; people write them anywhere.
+    argv.sort(key=lambda argument: argument not in {"-m", "--multirun"})
+    argv = _with_plan(argv)
     for folder in _foreign_folders(argv):
         refuse_foreign_code(folder)
     # Without it Hydra prints an error itself and exits with 1, whoever made the mistake.
@@ -102,6 +107,22 @@ def task(config: Any) -> Any:
         return None
 
 
+def _with_plan(argv: list[str]) -> list[str]:
+    """Turn ``--plan FILE`` into the sweeper's own key."""
+    kept: list[str] = []
+    rest = iter(argv)
+    for argument in rest:
+        flag, equals, value = argument.partition("=")
+        if flag != "--plan":
+            kept.append(argument)
+            continue
+        path = value if equals else next(rest, "")
+        if not path:
+            raise HarnessError("--plan needs a file: --plan FILE.json.")
+        kept.append(f"hydra.sweeper.plan='{Path(path).expanduser().resolve()}'")
+    return kept
+
+
 def _value(argv: list[str], key: str) -> str | None:
     for argument in reversed(argv):
         if argument.startswith(f"{key}="):
@@ -135,10 +156,15 @@ def _sentence(error: Exception) -> Exception:
         if isinstance(one, MissingConfigException) and one.missing_cfg_file:
             group, _, name = str(one.missing_cfg_file).rpartition("/")
             options = list(one.options or [])
-            return HarnessError(
-                f"There is no {group or 'config'} named {name!r}.{did_you_mean(name, options)}"
-                f" `harness ls {group}s` shows all."
-            )
+            plural = {
+                "model": "models",
+                "test": "tests",
+                "method": "methods",
+                "experiment": "experiments",
+                "stats": "stats",
+            }
+            all_of = f" `harness ls {plural[group]}` shows all." if group in plural else ""
+            return HarnessError(f"There is no {group or 'config'} named {name!r}.{did_you_mean(name, options)}{all_of}")
     omega = next((one for one in seen if isinstance(one, OmegaConfBaseException)), None)
     if omega is not None:
         key = str(getattr(omega, "full_key", "") or "")

@@ -12,7 +12,7 @@ from rich.table import Table
 from harness.cell import Cell, compatible, fingerprint
 from harness.errors import HarnessError
 from harness.options import one_of
-from harness.paths import runs_dir
+from harness.paths import runs_dir, writable
 from harness.progress import texts_bar
 from harness.result import Result, ResultStore
 from harness.runner import Encoders
@@ -24,7 +24,7 @@ def run_single(config: Mapping[str, Any]) -> Result:
     """Run one cell and print it; a cell that cannot be measured raises one sentence."""
     one_of("overwrite", config["overwrite"], OVERWRITE)
     figures = figures_wanted(config["figures"], cells=1)
-    runs = runs_dir(config["paths"]["runs"])
+    runs = writable(runs_dir(config["paths"]["runs"]))
     store = ResultStore(runs)
     cell = Cell.from_config(config)
     reason = compatible(cell)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -19,10 +20,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from harness.frozen import Estimate, FrozenPlan, estimate
 from harness.progress import TextState
-from harness.sweep import Outcome, Survey
+from harness.result import ResultStore
+from harness.sweep import Outcome, Survey, survey
 
 _POLL_SECONDS = 0.25
+_WORTH_SAYING = 5.0
 
 
 class SweepFailedError(Exception):
@@ -80,6 +84,33 @@ def _show_texts(folder: Path, progress: Progress, task: TaskID) -> None:
     progress.update(task, visible=True, completed=done, total=total, detail=f"{said}, {speed:.0f} texts/s")
 
 
+def announce(expected: Estimate) -> None:
+    """Say how long the cells still to measure will take, where that is worth knowing."""
+    if expected.seconds >= _WORTH_SAYING:
+        minutes = f"{expected.seconds / 60:.0f} min" if expected.seconds >= 90 else f"{expected.seconds:.0f} s"
+        text = f"{expected.cells:,} cells to measure: about {minutes}, judging by {expected.basis:,} measured before"
+        Console(stderr=True, soft_wrap=True).print(text, highlight=False)
+
+
+def freeze(configs: Iterable[Mapping[str, Any]], path: Path, *, runs: Path, command: str) -> FrozenPlan:
+    """Write the cells of a sweep down and measure nothing; the same command runs them once the file is there."""
+    store = ResultStore(runs)
+    found = survey(configs, store, overwrite="always")
+    plan = FrozenPlan(frozenset(found.fingerprints), command)
+    plan.write(path, {**found.new, **found.skipped})
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(
+        f"plan {path}: {len(found.fingerprints):,} cells frozen ({len(found.skipped):,} of them without meaning), "
+        f"sha256 {plan.hash}",
+        highlight=False,
+    )
+    expected = estimate(found.new.values(), (), store, workers=1)
+    if expected is not None:
+        console.print(f"one worker will take about {expected.seconds:.0f} s", highlight=False)
+    console.print("nothing was measured; the same command measures them now that the plan is frozen", highlight=False)
+    return plan
+
+
 def report(outcome: Outcome, *, runs: Path) -> None:
     """Print what became of the cells, and every failure with its reason."""
     console = Console(stderr=True, soft_wrap=True)
@@ -94,6 +125,13 @@ def report(outcome: Outcome, *, runs: Path) -> None:
         console.print(
             f"texts: {outcome.texts.asked:,} asked, {outcome.texts.distinct:,} distinct, "
             f"{outcome.texts.encoded:,} encoded",
+            highlight=False,
+        )
+    if outcome.frozen_plan is not None:
+        plan = outcome.frozen_plan
+        console.print(
+            f"plan {plan['hash'][:16]}: {plan['planned']:,} cells planned, {plan['added']:,} added to it, "
+            f"{plan['left_out']:,} left out",
             highlight=False,
         )
     for reason, number in outcome.skipped.items():

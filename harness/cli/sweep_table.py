@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -17,17 +19,31 @@ from harness.result import Result, ResultStore
 LARGEST = 60
 """Larger sweeps print their summary only; `harness export` gives their table."""
 
-MAIN = (("d", "p"), ("r", "p"), ("mean_accuracy", "mean_balanced_accuracy", "mean_baseline_accuracy"))
+MAIN = (
+    ("d", "p"),
+    ("r", "p"),
+    ("mean_accuracy", "mean_balanced_accuracy", "mean_baseline_accuracy"),
+    ("mean_abs_d", "n_significant"),
+)
 """The numbers that a method is known by."""
 
-_NOT_A_COLUMN = frozenset({"test", "ddof", "alternative", "null", "ties", "resamples"})
+_CONVENTIONS = frozenset({"ddof", "alternative", "null", "ties", "resamples"})
+"""What a preset's name stands for: columns of their own only where that does not tell cells apart."""
 
 
-def print_table(fingerprints: list[str], *, runs: Path, published: str | None) -> None:
-    """Print the main numbers of every cell of a small sweep; stimuli that a model lacks are named below."""
+def print_table(asked: Mapping[str, Mapping[str, Any]], *, runs: Path, published: str | None) -> None:
+    """Print the main numbers of every cell of a small sweep; stimuli that a model lacks are named below.
+
+    ``asked`` gives the factors of every cell, by its fingerprint, as the sweep asked for them.
+    """
     store = ResultStore(runs)
-    results = [result for key in fingerprints if (result := store.finished(key)) is not None and _main(result)]
-    if not results or len(fingerprints) > LARGEST:
+    results = []
+    for key, factors in asked.items():
+        result = store.finished(key)
+        if result is not None and _main(result):
+            result.factors = dict(factors)
+            results.append(result)
+    if not results or len(asked) > LARGEST:
         return
     results.sort(key=lambda result: natural_key(str(result.factors["test"])))
     beside = _beside(results, published)
@@ -37,7 +53,7 @@ def print_table(fingerprints: list[str], *, runs: Path, published: str | None) -
     console.print(_table(results, beside, published))
     if any(set(printed) - PLAIN for printed in beside.values()):
         print_beside(console, [(r, beside[r.fingerprint]) for r in results], published=str(published))
-    for line in (*_score_agreement(results), *_left_out(results)):
+    for line in (*_score_agreement(results), *_ceat_summary(results), *_left_out(results)):
         console.print(line, markup=False, highlight=False)
 
 
@@ -55,8 +71,8 @@ def _beside(results: list[Result], published: str | None) -> dict[str, dict[str,
 
 
 def _table(results: list[Result], beside: dict[str, dict[str, Printed]], published: str | None) -> Table:
-    varying = _varying(results)
-    columns = {_column(result, varying): result for result in results}
+    place = _columns(results)
+    columns = {place[result.fingerprint]: result for result in results}
     patterns = any("pattern" in result.labels for result in results)
     printed = {
         str(result.factors["test"]): numbers["d"].value
@@ -67,34 +83,48 @@ def _table(results: list[Result], beside: dict[str, dict[str, Printed]], publish
     table.add_column("test")
     if printed:
         table.add_column(f"published d\n{published}", justify="right")
-    for column, example in columns.items():
+    for (column, _), example in columns.items():
         first, *others = _main(example)
         table.add_column(f"{column}\n{_heading(first)}", justify="right")
         for name in others:
             table.add_column(f"\n{_heading(name)}", justify="right")
         if patterns:
             table.add_column("\npattern")
-    cells = {(str(result.factors["test"]), _column(result, varying)): result for result in results}
+    cells = {(str(result.factors["test"]), place[result.fingerprint]): result for result in results}
     for test in dict.fromkeys(test for test, _ in cells):
         row = [test]
         if printed:
             row.append(f"{printed[test]:.2f}" if test in printed else "")
-        for column, example in columns.items():
-            found = cells.get((test, column))
+        for key, example in columns.items():
+            found = cells.get((test, key))
             width = len(_main(example)) + patterns
             row += [""] * width if found is None else _numbers(found, patterns=patterns)
         table.add_row(*row)
     return table
 
 
-def _varying(results: list[Result]) -> list[str]:
+Column = tuple[str, tuple[str, ...]]
+"""A column's name, and the numbers that stand in it."""
+
+
+def _columns(results: list[Result]) -> dict[str, Column]:
+    """Return the column of every cell: no two cells of a test share one."""
+    for hidden in (_CONVENTIONS, frozenset[str]()):
+        varying = _varying(results, hidden)
+        place = {r.fingerprint: (" ".join(str(r.factors.get(n)) for n in varying), _main(r)) for r in results}
+        if len({(r.factors["test"], place[r.fingerprint]) for r in results}) == len(results):
+            return place
+    return {key: (f"{name} {key[:6]}", main) for key, (name, main) in place.items()}
+
+
+def _varying(results: list[Result], hidden: frozenset[str]) -> list[str]:
     """Return the factors that tell the cells of one test apart: the columns of the table."""
     names = dict.fromkeys(("model", "method", "target", "stats", *sorted(results[0].factors)))
     by_test = [list(group) for _, group in itertools.groupby(results, key=lambda result: result.factors["test"])]
     found = [
         name
         for name in names
-        if name not in _NOT_A_COLUMN
+        if name not in hidden | {"test"}
         and any(len({str(result.factors.get(name)) for result in group}) > 1 for group in by_test)
     ]
     return found or ["model"]
@@ -113,10 +143,6 @@ def _heading(name: str) -> str:
     return name.removeprefix("mean_").replace("_", " ")
 
 
-def _column(result: Result, varying: list[str]) -> str:
-    return " ".join(str(result.factors[name]) for name in varying)
-
-
 def _score_agreement(results: list[Result]) -> list[str]:
     """Say how far two models agree on their words' scores, where a test gives every word one."""
     from harness.methods.wefat import compare_scores
@@ -133,9 +159,16 @@ def _score_agreement(results: list[Result]) -> list[str]:
     return lines
 
 
+def _ceat_summary(results: list[Result]) -> list[str]:
+    from harness.methods.ceat_summary import summary_sentences
+
+    return summary_sentences([result.row() for result in results])
+
+
 def _left_out(results: list[Result]) -> list[str]:
-    return [
+    lines = (
         f"{result.factors['test']} on {result.factors['model']}: left out {', '.join(result.dropped)}"
         for result in results
         if result.dropped
-    ]
+    )
+    return list(dict.fromkeys(lines))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
+import socket
 import sys
 
 from harness.errors import HarnessError
@@ -25,10 +25,13 @@ def main(argv: list[str]) -> int:
     assert settings is not None
     if settings.uri.startswith("sqlite:") and not (runs / "mlflow.db").is_file():
         raise HarnessError(f"{runs} holds no MLflow database yet; `harness run experiment=demo` makes one.")
+    if not 0 < arguments.port < 65536:
+        raise HarnessError(f"--port {arguments.port}: must lie between 1 and 65535.")
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", arguments.port)) == 0:
+            raise HarnessError(f"Port {arguments.port} is in use: choose another with --port.")
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", settings.uri]
     command += ["--host", "127.0.0.1", "--port", str(arguments.port), "--workers", "1"]
     print(f"MLflow UI: http://127.0.0.1:{arguments.port}  (Ctrl-C ends it)", flush=True)
-    try:
-        return subprocess.run(command, check=False, env={**os.environ, "GIT_PYTHON_REFRESH": "quiet"}).returncode
-    except KeyboardInterrupt:
-        return 0
+    # The server takes this process over: signals reach it, and it ends its own workers.
+    os.execve(sys.executable, command, {**os.environ, "GIT_PYTHON_REFRESH": "quiet"})

@@ -11,13 +11,22 @@ from typing import Any, Protocol, cast
 from pydantic import ValidationError
 
 from harness.contexts.context import Context, Contexts
+from harness.contexts.corpus import corpus_source, corpus_stamp
+from harness.contexts.pairs import PairSource
 from harness.errors import HarnessError
 from harness.options import one_of
 from harness.stimuli.categories import CategorySet, IntersectionalContext, category_path, load_category_set
 from harness.stimuli.grammar import part_of
 from harness.stimuli.render import Article
 from harness.stimuli.schema import Concept
-from harness.stimuli.templates import Number, TemplateSet, load_template_set, template_path
+from harness.stimuli.templates import (
+    Number,
+    PairTemplateSet,
+    TemplateSet,
+    load_pair_templates,
+    load_template_set,
+    template_path,
+)
 
 KEPT_WORDS = 20_000
 """Filled sentences are kept for so many words of a source; the words of all shipped tests fit."""
@@ -75,9 +84,20 @@ class TemplateSource:
 class IntersectionalSource:
     """One sentence for every combination of social categories, with the stimulus for the person (omrani2023)."""
 
-    def __init__(self, categories: CategorySet, *, label: str, orders: str, article: Article) -> None:
+    def __init__(
+        self,
+        categories: CategorySet,
+        *,
+        label: str,
+        orders: str,
+        article: Article,
+        shuffles: int = 0,
+        shuffle_seed: int = 0,
+    ) -> None:
         self.label = label
         self.categories = categories
+        self.shuffles = shuffles
+        self._shuffle_seed = shuffle_seed
         self._orders = orders
         self._article: Article = article
         self._written = lru_cache(maxsize=KEPT_INTERSECTIONAL)(self._write)
@@ -86,7 +106,12 @@ class IntersectionalSource:
     def _write(self, word: str) -> tuple[IntersectionalContext, ...]:
         about = self.categories.model_copy(update={"word": word})
         every = about.permutations if self._orders == "all" else about.combinations
-        return tuple(every(article=self._article))
+        shuffled = (
+            sentence
+            for order in about.drawn_orders(self.shuffles, seed=self._shuffle_seed)
+            for sentence in about.combinations(article=self._article, order=order)
+        )
+        return (*every(article=self._article), *shuffled)
 
     def sentences(self, word: str) -> tuple[IntersectionalContext, ...]:
         """Return the sentences about ``word``, with the terms that each uses and their order."""
@@ -148,12 +173,39 @@ def _intersectional_source(config: Mapping[str, Any], stimuli: str | Path | None
     categories = load_category_set(str(config["categories"]), stimuli=stimuli)
     orders = _choice(config, "orders", ("given", "all"))
     article = _choice(config, "article", ("agree", "fixed"))
+    # Where every order is written out, there is none left to draw.
+    shuffles = int(config.get("shuffles") or 0) if orders == "given" else 0
+    drawn = f"{shuffles} shuffles" if shuffles else ""
     return IntersectionalSource(
         categories,
-        label=_label("intersectional", categories.name, _unless(orders, "given"), _unless(article, "agree")),
+        label=_label("intersectional", categories.name, _unless(orders, "given"), _unless(article, "agree"), drawn),
         orders=orders,
         article=cast(Article, article),
+        shuffles=shuffles,
+        shuffle_seed=int(config.get("shuffle_seed") or 0),
     )
+
+
+def _pair_source(config: Mapping[str, Any], stimuli: str | Path | None) -> ContextSource:
+    article = _choice(config, "article", ("agree", "fixed"))
+    if config.get("template"):
+        shown = str(config["template"])
+        templates = _inline_pair(shown)
+    elif config.get("templates"):
+        templates = load_pair_templates(str(config["templates"]), stimuli=stimuli)
+        shown = templates.name
+    else:
+        raise HarnessError("context=pairs has no sentences: set context.templates to a name or a YAML file.")
+    label = _label("pairs", shown, _unless(article, "agree"))
+    return PairSource(templates, label=label, article=cast(Article, article))
+
+
+def _inline_pair(template: str) -> PairTemplateSet:
+    try:
+        return PairTemplateSet.model_validate({"name": "inline", "kind": "pair", "templates": [template]})
+    except ValidationError as error:
+        complaint = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise HarnessError(f"context.template: {complaint}.") from None
 
 
 def _bare_source(config: Mapping[str, Any], stimuli: str | Path | None) -> ContextSource:
@@ -165,6 +217,8 @@ SOURCES: dict[str, Callable[[Mapping[str, Any], str | Path | None], ContextSourc
     "templates": _template_source,
     "prompt": _template_source,
     "intersectional": _intersectional_source,
+    "pairs": _pair_source,
+    "corpus": corpus_source,
 }
 """How the source of each name is made from its config and a folder of stimuli."""
 
@@ -176,7 +230,7 @@ def context_source(config: Mapping[str, Any], *, stimuli: str | Path | None = No
     ----------
     config
         ``name``, and what that source reads: ``templates`` (a name or a YAML file), ``template`` (one sentence with
-        ``{word}``), ``number``, ``article``, ``categories``, ``orders``.
+        ``{word}``), ``number``, ``article``, ``categories``, ``orders``, ``corpus``, ``window``, ``contexts``.
     stimuli
         A folder of one's own stimuli, searched before the shipped ones.
     """
@@ -197,4 +251,5 @@ def _stamp(config: Mapping[str, Any], stimuli: str | Path | None) -> tuple[int, 
         for key, find in (("templates", template_path), ("categories", category_path))
         if config.get(key)
     ]
-    return tuple(path.stat().st_mtime_ns for path in paths if path.is_file())
+    stamps = tuple(path.stat().st_mtime_ns for path in paths if path.is_file())
+    return (*stamps, corpus_stamp(config)) if config["name"] == "corpus" else stamps

@@ -159,6 +159,11 @@ def _identity(name: str, policy: FormPolicy, sha256: str) -> dict[str, Any]:
 def vector_file(model: Mapping[str, Any]) -> VectorFile:
     """Return the file that a model's config means; one sentence if it is not on this machine."""
     name, given = str(model["name"]), str(model.get("format") or "auto")
+    if model.get("path") and given == _EMBEDDED:
+        raise HarnessError(
+            f"model={name} is part of the package and takes no model.path: for a file of yours use model=vectors "
+            "model.path=FILE model.name=NAME."
+        )
     if model.get("path"):
         path = Path(str(model["path"])).expanduser()
         if not path.is_file():
@@ -174,7 +179,7 @@ def vector_file(model: Mapping[str, Any]) -> VectorFile:
         path = _fetched(name, str(model["asset"]))
     else:
         raise HarnessError(f"Model {name} has no vectors: set model.path to a file of them.")
-    if given == "auto" or (given == _EMBEDDED and model.get("path")):
+    if given == "auto":
         given = detect(path)
     if given != _EMBEDDED:
         check_format(given)

@@ -62,8 +62,8 @@ class ContextTokenizer:
     pad
         The id that fills up; the attention mask covers it.
     typed
-        Whether the model must be told token types. Only where they are not all 0: 0 is the default of every model that
-        has them, and GPT-2 takes them for words.
+        Whether the model must be told token types. Only where they are not all 0, as in XLNet, which was trained so: 0
+        is the default of every model that has them, and GPT-2 takes them for words.
     limit
         Tokens that the model takes, or None.
     """
@@ -85,6 +85,8 @@ class ContextTokenizer:
         self.cls_first = self.cls is not None and ids[0] == self.cls
         has_bos = tokenizer.bos_token_id is not None and ids[:1] != [tokenizer.bos_token_id]
         self.bos: int | None = tokenizer.bos_token_id if bos == "auto" and has_bos else None
+        first = ids[0] if self.bos is None else self.bos
+        self.begins_with = str(tokenizer.convert_ids_to_tokens(first)) if first in tokenizer.all_special_ids else ""
         self.pad = int(tokenizer.pad_token_id or 0)
         limits = [int(n) for n in (tokenizer.model_max_length, limit) if n is not None and 0 < n < _LONGEST]
         self.limit = min(limits, default=None)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
 from harness.contexts import Context
 from harness.encoders.batching import buckets, pad
@@ -120,6 +122,8 @@ class TransformerEncoder:
         Whether a token's vector depends on the tokens before it alone.
     max_length
         Tokens that the model takes, or None.
+    begins_with
+        The special token that every text begins with, or an empty text.
     """
 
     def __init__(self, name: str, identity: dict[str, Any], folder: Path, options: TransformerOptions) -> None:
@@ -132,6 +136,7 @@ class TransformerEncoder:
         limits = [n for n in (_positions(self._model), options.max_length) if n is not None]
         self._tokens = ContextTokenizer(tokenizer, name, bos=options.bos, limit=min(limits, default=None))
         self.max_length = self._tokens.limit
+        self.begins_with = self._tokens.begins_with
         self._probe()
         self.sentence = self._sentence_rule(options.sentence)
 
@@ -245,7 +250,12 @@ def _load(name: str, folder: Path, dtype: Any, device: Any) -> tuple[Any, Any]:
                 output_loading_info=True,
                 **local,
             )
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        except UnpicklingError:
+            raise HarnessError(
+                f"Model {name} cannot be opened from {folder}: its pickle is damaged or holds more than weights, and "
+                "code from a file is not run; use safetensors."
+            ) from None
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, SafetensorError) as error:
             reason = str(error).strip().partition("\n")[0]
             raise HarnessError(f"Model {name} cannot be opened from {folder}: {reason}") from None
     two_parts = bool(model.config.is_encoder_decoder)

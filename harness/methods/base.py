@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.methods.projection import Subspace
 from harness.options import StatsOptions
 from harness.stimuli import Test
+from harness.stimuli.categories import Category
 
 Row = dict[str, Any]
+
+POLE_SLOTS = ("poles.A", "poles.B")
+"""Where the vectors of the poles of a subspace stand among those of a test."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +33,67 @@ class VectorSet:
 
 
 @dataclass(frozen=True)
+class BlockSet:
+    """One block of vectors for each stimulus of a concept, a row for each of its texts; a block may be mapped."""
+
+    name: str
+    words: tuple[str, ...]
+    blocks: tuple[NDArray[Any], ...]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+@dataclass(frozen=True)
+class Design:
+    """Sentences about a word that combine categories (omrani2023), a row for each in every array.
+
+    ``second`` says which term of each category is used, ``order`` the categories' indices from left to right, ``word``
+    the number of the word that the sentence is about. ``shuffled``: beside the set's own order, which comes first,
+    there are other orders, drawn to see what word order does.
+    """
+
+    categories: tuple[Category, ...]
+    second: NDArray[np.bool_]
+    order: NDArray[np.int64]
+    word: NDArray[np.int64]
+    texts: tuple[str, ...]
+    shuffled: bool = False
+
+    @property
+    def main(self) -> NDArray[np.int64]:
+        """The rows that effects are measured on: all of them, but for orders that were drawn beside the first."""
+        own = (self.order == self.order[0]).all(axis=1) if self.shuffled else np.ones(len(self.order), dtype=bool)
+        return np.flatnonzero(own)
+
+    def take(self, rows: NDArray[np.int64]) -> Design:
+        """Return some of the sentences."""
+        texts = tuple(self.texts[row] for row in rows.tolist())
+        return Design(self.categories, self.second[rows], self.order[rows], self.word[rows], texts)
+
+
+@dataclass(frozen=True)
+class PairLikelihoods:
+    """Log-probabilities of targets beside attributes (LPBS): what is given, and the prior, by set of targets.
+
+    Every array has the axes (sentence, attribute, target); attributes are those of A, then those of B. ``estimator``
+    says what is a probability here: ``masked``, ``sentence`` or ``left``.
+    """
+
+    estimator: str
+    words: Mapping[str, tuple[str, ...]]
+    given: Mapping[str, NDArray[np.float64]]
+    prior: Mapping[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
 class Inputs:
     """A test's vectors by slot (X, Y, A, B or W, A, B) and the choices that apply to them.
 
-    ``encoding`` and ``unit`` are those of the cell; None where a choice has no effect.
+    ``encoding`` and ``unit`` are those of the cell; None where a choice has no effect. A method that draws from the
+    texts itself gets ``blocks`` instead of ``sets``. ``association`` is the cell's; with ``projection`` there is a
+    ``subspace`` between two ``poles``. ``design`` describes texts that combine categories. ``model`` is the digest of
+    what identifies the model.
     """
 
     test: Test
@@ -40,6 +102,13 @@ class Inputs:
     seed: int
     encoding: str | None = None
     unit: str | None = None
+    blocks: Mapping[str, BlockSet] = field(default_factory=dict)
+    model: str = ""
+    association: str = "cosine"
+    subspace: Subspace | None = None
+    poles: tuple[str, str] | None = None
+    design: Design | None = None
+    likelihoods: PairLikelihoods | None = None
 
 
 @dataclass

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.methods.base import Inputs, Measurement, Row, VectorSet
 from harness.methods.null import permutation_p
+from harness.methods.projection import Subspace, word_projections
 from harness.methods.weat import SIGNIFICANT, Weat, p_metrics, weat
 from harness.methods.weat import measurement as weat_measurement
 from harness.options import StatsOptions
@@ -71,11 +72,15 @@ class Level3:
 
 @dataclass(frozen=True)
 class MlEat:
-    """All three levels; ``level2`` has the keys X and Y, ``level3`` the keys XA, XB, YA and YB."""
+    """All three levels; ``level2`` has the keys X and Y, ``level3`` the keys XA, XB, YA and YB.
+
+    ``angles`` are the cosines where level 3 holds projections: what is said of the space is said of its angles.
+    """
 
     level1: Weat
     level2: dict[str, Level2]
     level3: dict[str, Level3]
+    angles: dict[str, Level3] | None = None
 
     @property
     def pattern(self) -> str:
@@ -89,13 +94,14 @@ class MlEat:
 
     @property
     def mean_cosine(self) -> float:
-        """The mean of the four level 3 means."""
-        return float(np.mean([cosines.mean for cosines in self.level3.values()]))
+        """The mean of the four means of cosines."""
+        return float(np.mean([cosines.mean for cosines in (self.angles or self.level3).values()]))
 
     @property
     def std_cosine(self) -> float:
         """The standard deviation of the cosines of all four matrices together."""
-        return float(np.concatenate([cosines.cosines.ravel() for cosines in self.level3.values()]).std(ddof=1))
+        matrices = (self.angles or self.level3).values()
+        return float(np.concatenate([cosines.cosines.ravel() for cosines in matrices]).std(ddof=1))
 
     @property
     def anisotropy(self) -> Verdict:
@@ -121,7 +127,16 @@ def associated(d: float, p: float) -> Attribute:
     return "A" if d > 0 else "B"
 
 
-def mleat(X: ArrayLike, Y: ArrayLike, A: ArrayLike, B: ArrayLike, *, stats: StatsOptions, seed: int = 0) -> MlEat:
+def mleat(
+    X: ArrayLike,
+    Y: ArrayLike,
+    A: ArrayLike,
+    B: ArrayLike,
+    *,
+    stats: StatsOptions,
+    seed: int = 0,
+    subspace: Subspace | None = None,
+) -> MlEat:
     """Measure associations at three levels.
 
     Parameters
@@ -132,18 +147,25 @@ def mleat(X: ArrayLike, Y: ArrayLike, A: ArrayLike, B: ArrayLike, *, stats: Stat
         The conventions to follow; ``alternative_level2`` is the tail at level 2, and with it of the pattern.
     seed
         Seed of whatever is drawn.
+    subspace
+        What targets are projected on at level 1, in place of their cosines.
 
     Notes
     -----
     Level 1 is the WEAT (wolfe2024, eq. 1–4). Level 2 of a target T compares u(T, a) = mean over t of cos(t, a)
     between A and B; its null exchanges attribute words (eq. 5–8). Level 3 describes each of the four matrices of
-    cosines (eq. 10–11).
+    cosines (eq. 10–11). By projection, level 1 has S(t, U) of the learnt subspace; levels 2 and 3, which look at
+    single attribute words, have S(t, {a}) = t·a/‖a‖: each word spans a subspace of its own (omrani2023, equation 1).
     """
-    level3 = {
-        f"{target}{attribute}": _level3(cosine_matrix(rows, columns))
+    pairs = {
+        f"{target}{attribute}": (rows, columns)
         for target, rows in (("X", X), ("Y", Y))
         for attribute, columns in (("A", A), ("B", B))
     }
+    angles = {pair: _level3(cosine_matrix(rows, columns)) for pair, (rows, columns) in pairs.items()}
+    level3 = angles
+    if subspace is not None:
+        level3 = {pair: _level3(word_projections(rows, columns)) for pair, (rows, columns) in pairs.items()}
     level2 = {
         target: _level2(
             level3[f"{target}A"].cosines.mean(axis=0),
@@ -153,7 +175,7 @@ def mleat(X: ArrayLike, Y: ArrayLike, A: ArrayLike, B: ArrayLike, *, stats: Stat
         )
         for stream, target in ((3, "X"), (4, "Y"))
     }
-    return MlEat(weat(X, Y, A, B, stats=stats, seed=seed), level2, level3)
+    return MlEat(weat(X, Y, A, B, stats=stats, seed=seed, subspace=subspace), level2, level3, angles)
 
 
 def _level2(
@@ -171,7 +193,8 @@ def _level3(cosines: NDArray[np.float64]) -> Level3:
 def measure(inputs: Inputs) -> Measurement:
     """Measure a cell by ML-EAT."""
     sets = {slot: inputs.sets[slot] for slot in ("X", "Y", "A", "B")}
-    found = mleat(*(vectors.vectors for vectors in sets.values()), stats=inputs.stats, seed=inputs.seed)
+    X, Y, A, B = (vectors.vectors for vectors in sets.values())
+    found = mleat(X, Y, A, B, stats=inputs.stats, seed=inputs.seed, subspace=inputs.subspace)
     result = weat_measurement(found.level1, sets["X"], sets["Y"])
     for target, level2 in found.level2.items():
         numbers = {"d": level2.d, **p_metrics(level2.p)}

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.methods.base import Inputs, Measurement, Row, VectorSet
 from harness.methods.null import permutation_p
+from harness.methods.projection import Subspace
 from harness.options import StatsOptions
 from harness.stats.effect import associations, bca_interval, cohens_d
 from harness.stats.permutation import PermutationP
@@ -29,7 +30,16 @@ class Weat:
     s_y: NDArray[np.float64]
 
 
-def weat(X: ArrayLike, Y: ArrayLike, A: ArrayLike, B: ArrayLike, *, stats: StatsOptions, seed: int = 0) -> Weat:
+def weat(
+    X: ArrayLike,
+    Y: ArrayLike,
+    A: ArrayLike,
+    B: ArrayLike,
+    *,
+    stats: StatsOptions,
+    seed: int = 0,
+    subspace: Subspace | None = None,
+) -> Weat:
     """Measure how much more X than Y is associated with A rather than with B.
 
     Parameters
@@ -40,13 +50,18 @@ def weat(X: ArrayLike, Y: ArrayLike, A: ArrayLike, B: ArrayLike, *, stats: Stats
         The conventions to follow.
     seed
         Seed of whatever is drawn: shuffles of the null and the bootstrap.
+    subspace
+        What the targets are projected on in place of the cosines with A and B.
 
     Notes
     -----
     s(w, A, B) = mean cos(w, a) − mean cos(w, b); d = (mean s(x) − mean s(y)) / std over X ∪ Y; the null exchanges
-    targets between X and Y (caliskan2017, Methods).
+    targets between X and Y (caliskan2017, Methods). With a subspace U, s(w) = S(w, U) (omrani2023, equation 1).
     """
-    s_x, s_y = associations(X, A, B), associations(Y, A, B)
+    if subspace is None:
+        s_x, s_y = associations(X, A, B), associations(Y, A, B)
+    else:
+        s_x, s_y = subspace.project(X), subspace.project(Y)
     d = cohens_d(s_x, s_y, ddof=stats.ddof, epsilon=stats.epsilon)
     p = permutation_p(s_x, s_y, alternative=stats.alternative, stats=stats, rng=np.random.default_rng([seed, 1]))
     low = high = None
@@ -82,7 +97,8 @@ def p_metrics(p: PermutationP, suffix: str = "") -> dict[str, float]:
 def measure(inputs: Inputs) -> Measurement:
     """Measure a cell by WEAT."""
     X, Y, A, B = (inputs.sets[slot] for slot in ("X", "Y", "A", "B"))
-    found = weat(X.vectors, Y.vectors, A.vectors, B.vectors, stats=inputs.stats, seed=inputs.seed)
+    vectors = (X.vectors, Y.vectors, A.vectors, B.vectors)
+    found = weat(*vectors, stats=inputs.stats, seed=inputs.seed, subspace=inputs.subspace)
     return measurement(found, X, Y)
 
 

@@ -13,6 +13,13 @@ FIGURES = {
     "cosines": "cosines",
     "wefat": "scores",
     "roc": "roc",
+    "lpbs": "attribute_scores",
+    "valnorm": "valnorm",
+    "valence": "categories",
+    "deciles": "deciles",
+    "interactions": "effects",
+    "ceat_distribution": "histogram",
+    "convergence": "convergence",
 }
 """A figure, which is a module here with a function ``figure``, and the table of a result that it needs."""
 

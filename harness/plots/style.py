@@ -21,6 +21,7 @@ RC = {
     "axes.spines.right": False,
     "axes.edgecolor": INK,
     "text.color": INK,
+    "text.parse_math": False,  # a stimulus may hold a dollar sign
     "svg.hashsalt": "eat-harness",
     "svg.fonttype": "none",
     "figure.dpi": 100,

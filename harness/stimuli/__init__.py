@@ -11,7 +11,7 @@ from harness.stimuli.load import (
     test_files,
     test_names,
 )
-from harness.stimuli.schema import AssociationTest, Concept, DetectionTask, SingleTargetTest, Source, Test
+from harness.stimuli.schema import AssociationTest, Concept, DetectionTask, SingleTargetTest, Source, Test, ValenceTest
 
 __all__ = [
     "AssociationTest",
@@ -21,6 +21,7 @@ __all__ = [
     "SingleTargetTest",
     "Source",
     "Test",
+    "ValenceTest",
     "all_words",
     "concept_names",
     "load_concept",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations, product
 from pathlib import Path
+from random import Random
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -98,6 +100,18 @@ class CategorySet(_Strict):
             self.sentence(second, places, article=article)
             for second in product((False, True), repeat=len(self.categories))
         ]
+
+    def drawn_orders(self, count: int, *, seed: int = 0) -> list[tuple[int, ...]]:
+        """Return so many different orders of the categories, none of them the set's own (omrani2023, Section 5.2)."""
+        own = tuple(range(len(self.categories)))
+        if not 0 <= count < math.factorial(len(own)):
+            raise HarnessError(
+                f"context.shuffles={count}: {self.name} has {math.factorial(len(own)) - 1} orders beside its own."
+            )
+        rng, found = Random(seed), dict.fromkeys([own])
+        while len(found) <= count:
+            found[tuple(rng.sample(own, len(own)))] = None
+        return list(found)[1:]
 
     def permutations(self, *, article: Article = "agree") -> list[IntersectionalContext]:
         """Return every choice of terms in every order: k!·2^k sentences (omrani2023, Section 5.3: 3,840)."""

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import HarnessError, did_you_mean
 from harness.paths import stimuli_dir, user_conf_dir
-from harness.stimuli.schema import AssociationTest, Concept, DetectionTask, SingleTargetTest, Test
+from harness.stimuli.schema import AssociationTest, Concept, DetectionTask, SingleTargetTest, Test, ValenceTest
 from harness.stimuli.yaml_file import explain, read_yaml
 
 
@@ -20,12 +20,18 @@ class NoVariantError(HarnessError):
     """The test exists, but not with these targets."""
 
 
-_KINDS: dict[str, type[AssociationTest] | type[SingleTargetTest] | type[DetectionTask]] = {
+_KINDS: dict[str, type[AssociationTest] | type[SingleTargetTest] | type[DetectionTask] | type[ValenceTest]] = {
     "association": AssociationTest,
     "single": SingleTargetTest,
     "detection": DetectionTask,
+    "valence": ValenceTest,
 }
-_SLOTS = {"association": ("X", "Y", "A", "B"), "single": ("W", "A", "B"), "detection": ("universe",)}
+_SLOTS = {
+    "association": ("X", "Y", "A", "B"),
+    "single": ("W", "A", "B"),
+    "detection": ("universe",),
+    "valence": ("W", "A", "B"),
+}
 _CONCEPT: TypeAdapter[Concept] = TypeAdapter(Concept)
 
 

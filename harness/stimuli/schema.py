@@ -116,4 +116,19 @@ class DetectionTask(_Strict):
     note: str = ""
 
 
-Test = AssociationTest | SingleTargetTest | DetectionTask
+class ValenceTest(_Strict):
+    """Words W that stand in many contexts, and the poles A and B of the dimension that they are projected on."""
+
+    kind: Literal["valence"] = "valence"
+    name: Name
+    version: int = 1
+    title: str
+    W: Concept
+    A: Concept
+    B: Concept
+    family: str = ""
+    source: Source | None = None
+    note: str = ""
+
+
+Test = AssociationTest | SingleTargetTest | DetectionTask | ValenceTest

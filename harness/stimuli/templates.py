@@ -160,13 +160,15 @@ class PairTemplateSet(_Described):
     """Sentences with the slots ``{target}`` and ``{attribute}``.
 
     Frames, subjects and predicates are combined, so that the j-th sentence of every target and attribute says the
-    same in its own agreement; LPBS compares targets within one j. ``templates`` is a plain list for a user's own set.
+    same in its own agreement; LPBS compares targets within one j. ``order`` says which of subject (with the target) and
+    predicate (with the attribute) begins the clause. ``templates`` is a plain list for a user's own set.
     """
 
     kind: Literal["pair"]
     size: int | None = None
     templates: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+    order: Literal["target_first", "attribute_first"] = "target_first"
     subjects: dict[str, Subject] = Field(default_factory=dict)
     predicates: dict[str, dict[Agreement, str]] = Field(default_factory=dict)
 
@@ -202,7 +204,8 @@ class PairTemplateSet(_Described):
                 f"that are {target_part!r}: they have {', '.join(self.predicates)}; set part or parts in the concept's "
                 "file."
             )
-        return tuple(frame.replace("{clause}", f"{subject.text} {predicate}") for frame in self.frames)
+        first, second = (subject.text, predicate) if self.order == "target_first" else (predicate, subject.text)
+        return tuple(frame.replace("{clause}", f"{first} {second}") for frame in self.frames)
 
     def fill(
         self,

@@ -24,10 +24,11 @@ from harness.errors import HarnessError
 
 @dataclass
 class CellsSweeperConf:
-    """``params`` are overrides that an experiment sweeps, as in Hydra's basic sweeper."""
+    """``params`` are overrides that an experiment sweeps, as in Hydra's basic sweeper; ``plan`` is a frozen plan."""
 
     _target_: str = "hydra_plugins.harness_cells.cells_sweeper.CellsSweeper"
     params: dict[str, Any] | None = field(default_factory=dict)
+    plan: str | None = None
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="cells", node=CellsSweeperConf, provider="harness")
@@ -50,8 +51,9 @@ class Axis:
 class CellsSweeper(Sweeper):
     """Expand a sweep into cells, and run those that are not known yet."""
 
-    def __init__(self, params: dict[str, Any] | None) -> None:
+    def __init__(self, params: dict[str, Any] | None, plan: str | None = None) -> None:
         self.params = params or {}
+        self.plan = Path(plan).expanduser() if plan else None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Keep what Hydra gives, and make the launcher."""
@@ -66,16 +68,20 @@ class CellsSweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> Any:
-        """Run the sweep; raise at the end if cells failed."""
-        from harness.cli.sweep_report import SweepFailedError, report, watch
+        """Run the sweep, or freeze its plan; raise at the end if cells failed."""
+        from harness.cli.sweep_report import SweepFailedError, announce, freeze, report, watch
         from harness.cli.sweep_table import print_table
-        from harness.paths import runs_dir
+        from harness.frozen import FrozenPlan
+        from harness.paths import runs_dir, writable
         from harness.sweep import run_sweep
 
         fixed, axes = self._split(arguments)
         base = self._compose([*fixed, *(axis.overrides[0] for axis in axes)])
         launcher = self.composed.hydra.launcher
-        runs = runs_dir(base["paths"]["runs"])
+        runs = writable(runs_dir(base["paths"]["runs"]))
+        command = " ".join(["harness run", *arguments])
+        if self.plan is not None and not self.plan.exists():
+            return freeze(self._cells(base, fixed, axes), self.plan, runs=runs, command=command)
 
         def launch(plans: list[Path]) -> None:
             jobs = [[f"plan='{path}'", f"paths.runs='{runs}'"] for path in plans]
@@ -86,12 +92,14 @@ class CellsSweeper(Sweeper):
             self._cells(base, fixed, axes),
             runs=runs,
             settings=base,
-            command=" ".join(["harness run", *arguments]),
+            command=command,
             workers=_workers(launcher),
             launch=launch,
             watch=watch,
+            frozen=FrozenPlan.read(self.plan) if self.plan else None,
+            announce=announce,
         )
-        print_table(outcome.fingerprints, runs=runs, published=base["published"])
+        print_table(outcome.factors, runs=runs, published=base["published"])
         report(outcome, runs=runs)
         if outcome.failures:
             raise SweepFailedError(len(outcome.failures))

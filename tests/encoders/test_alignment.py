@@ -23,7 +23,7 @@ def metaspace_bpe() -> Tokenizer:
     tokenizer.decoder = decoders.Replace("▁", " ")
     letters = sorted(set("".join(corpus())))
     trainer = trainers.BpeTrainer(
-        vocab_size=len(letters) + 2, special_tokens=["<unk>"], initial_alphabet=[*letters, "▁"], show_progress=False
+        vocab_size=len(letters) + 80, special_tokens=["<unk>"], initial_alphabet=[*letters, "▁"], show_progress=False
     )
     tokenizer.train_from_iterator(corpus(), trainer)
     return tokenizer
@@ -76,7 +76,9 @@ def test_pieces_that_overlap_the_span_are_the_stimulus_under_the_tokenizers_own_
     for context in contexts:
         encoding = tokenizer.encode(context.text)
         found = align(context.text, context.start, context.end, ids=encoding.ids, offsets=encoding.offsets, bare=bare)
-        said = surface(tokenizer, [encoding.tokens[place] for place in found.pieces])
+        tokens = [encoding.tokens[place] for place in found.pieces]
+        assert not {"", "▁", "Ġ"} & set(tokens), (context, tokens)
+        said = surface(tokenizer, tokens)
         normaliser = tokenizer.normalizer
         meant = bare_text(normaliser.normalize_str(context.stimulus) if normaliser else context.stimulus)
         if found.straddling:
@@ -88,7 +90,7 @@ def test_pieces_that_overlap_the_span_are_the_stimulus_under_the_tokenizers_own_
         neighbours = context.text[: context.start][-1:] + context.text[context.end :][:1]
         if not any(character.isalnum() for character in neighbours) and kind != "BPE that writes ▁ itself":
             assert found.straddling == 0, context
-    assert 0 < straddled < len(contexts) / 2 or kind == "BPE that writes ▁ itself"
+    assert 0 < straddled < len(contexts) / 2
 
 
 def offsets_of(text: str, *pieces: str) -> list[tuple[int, int]]:

@@ -49,8 +49,10 @@ MARKS = ("😀", "👩‍⚕️", "“", "”", '"', "'", "(", ")", ",", ".", "!
 
 
 def corpus() -> list[str]:
+    """Every word in several places, and every character also inside a word, so that nothing is unknown."""
     words = [*STIMULI, *FILLERS, *MARKS]
-    return [f"{before} {word} {after}" for word in words for before, after in zip(FILLERS, reversed(FILLERS), strict=True)]
+    lines = [f"{one} {word} {two}" for word in words for one, two in zip(FILLERS, reversed(FILLERS), strict=True)]
+    return [*lines, *(f"x{character}x {character}" for character in sorted(set("".join(words))))]
 
 
 def wordpiece(*, lowercase: bool) -> Tokenizer:
@@ -60,7 +62,7 @@ def wordpiece(*, lowercase: bool) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.decoder = decoders.WordPiece()
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    trainer = trainers.WordPieceTrainer(vocab_size=160, special_tokens=special, show_progress=False)
+    trainer = trainers.WordPieceTrainer(vocab_size=280, special_tokens=special, show_progress=False)
     tokenizer.train_from_iterator(corpus(), trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
@@ -138,7 +140,11 @@ FAMILIES: dict[str, tuple[Callable[[], tuple[Tokenizer, dict[str, Any]]], str, d
     "roberta": (_roberta, "Roberta", {**_BERT, "max_position_embeddings": 66, "type_vocab_size": 1, "pad_token_id": 1}),
     "gpt2": (_gpt, "GPT2", _GPT),
     "gpt": (_gpt, "OpenAIGPT", _GPT),
-    "opt": (_gpt, "OPT", {**_SIZES, "ffn_dim": 32, "max_position_embeddings": 64, "word_embed_proj_dim": 16, "init_std": 0.4}),
+    "opt": (
+        _gpt,
+        "OPT",
+        {**_SIZES, "ffn_dim": 32, "max_position_embeddings": 64, "word_embed_proj_dim": 16, "init_std": 0.4},
+    ),
     "bloom": (_gpt, "Bloom", {"hidden_size": 16, "n_layer": 2, "n_head": 2, "initializer_range": 0.4}),
     "gpt_neo": (
         _gpt,
@@ -156,7 +162,13 @@ FAMILIES: dict[str, tuple[Callable[[], tuple[Tokenizer, dict[str, Any]]], str, d
     "llama": (
         _gpt,
         "Llama",
-        {**_SIZES, "num_key_value_heads": 1, "intermediate_size": 32, "max_position_embeddings": 64, "initializer_range": 0.4},
+        {
+            **_SIZES,
+            "num_key_value_heads": 1,
+            "intermediate_size": 32,
+            "max_position_embeddings": 64,
+            "initializer_range": 0.4,
+        },
     ),
     "t5": (
         _t5,

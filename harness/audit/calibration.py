@@ -1,0 +1,214 @@
+"""What a p-value is worth: how often each convention finds something where nothing is planted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from harness.audit.association_groups import FloatArray, association_groups
+from harness.audit.redraw import WordPools
+from harness.options import StatsOptions
+from harness.result import Result
+from harness.stats.permutation import Null, PermutationP, Ties, permutation_pvalue
+
+LEVELS = (0.05, 0.01)
+DRAWS = 1_000
+"""Tests of random words for each convention, shared out over models and sizes of sets."""
+
+LARGEST_RESAMPLES = 10_000
+"""Shuffles a test: a convention that asks for more is calibrated with these, which changes p in the third decimal."""
+
+_SAMPLED = ("monte_carlo", "normal_fit")
+_SMOOTH = ("normal", "normal_fit")
+_LEVEL_1 = frozenset({"weat", "mleat"})
+
+
+@dataclass(frozen=True)
+class Convention:
+    """What of the conventions decides a p-value; ddof and epsilon do not."""
+
+    null: str
+    alternative: str
+    ties: str
+    plus_one: bool
+    resamples: int
+    exact_limit: int | None
+
+    def __str__(self) -> str:
+        """Return the parts that have an effect, in words."""
+        parts = [self.null, self.alternative]
+        parts += [self.ties] if self.ties == "strict" else []
+        if self.null in _SAMPLED or self.exact_limit is not None:
+            parts.append(f"{self.resamples:,} shuffles")
+        if self.exact_limit is not None:
+            parts.append(f"exact up to {self.exact_limit:,} arrangements")
+        return ", ".join(parts)
+
+    @classmethod
+    def of(cls, result: Result) -> Convention:
+        """Return the convention of a cell, from its config, or from its factors where the config is short."""
+        stated = {**{f.name: f.default for f in fields(StatsOptions)}, **(result.config.get("stats") or {})}
+        own = {f.name: stated[f.name] for f in fields(cls)}
+        logged = {name: value for name, value in result.factors.items() if name in own and value is not None}
+        both: dict[str, Any] = {**own, **logged}
+        if both["null"] not in _SAMPLED and both["exact_limit"] is None:
+            both |= {"resamples": 0, "plus_one": True}
+        if both["null"] in _SMOOTH:
+            both["ties"] = "inclusive"
+        return cls(**both)
+
+    @property
+    def tail(self) -> str:
+        """Return the number of a p-value that this convention reads."""
+        return {"greater": "p_greater", "less": "p_less", "two-sided": "p_two_sided", "observed": "p"}[self.alternative]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The share of tests at or below a level, with its 95 % Clopper–Pearson interval."""
+
+    level: float
+    share: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the interval holds the level, lies above it, or below it."""
+        return "too often" if self.low > self.level else "too seldom" if self.high < self.level else "nominal"
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A convention, how many of the sweep's cells follow it, and its false-positive rates over ``draws`` tests."""
+
+    convention: Convention
+    cells: int
+    draws: int
+    rates: tuple[Rate, ...]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Every convention of a sweep, how the words were drawn, and which cells could not be calibrated."""
+
+    rows: list[Calibrated]
+    drawn_from: list[str]
+    left_out: list[str]
+
+
+def calibration(
+    results: Sequence[Result], *, runs: Path, draws: int = DRAWS, seed: int = 0, vectors: bool = True
+) -> Calibration:
+    """Measure the false-positive rate of every convention among the cells.
+
+    Parameters
+    ----------
+    results
+        Finished cells.
+    runs
+        The folder of runs, where opened vectors are cached.
+    draws
+        Tests for each convention.
+    seed
+        Of the draws.
+    vectors
+        Open the static models again and draw new words; otherwise only the recorded associations are used.
+
+    Notes
+    -----
+    For a static model that can be opened, all four sets are drawn anew, in the sizes of the cell's own, from the
+    stimuli of every shipped test that the model has; targets from words of the targets' kind (names, or words),
+    attributes from words of the attributes' kind. X and Y are then exchangeable, whatever the model. For every other
+    model the recorded associations of the test's own targets are dealt out to X and Y at random, which keeps the words
+    and takes the association away.
+    """
+    usable, left_out = _usable(results)
+    conventions = Counter(Convention.of(result) for result in usable)
+    if not conventions:
+        return Calibration([], [], left_out)
+    rng = np.random.default_rng([seed, 3])
+    samples, sources = _samples(usable, runs=runs, draws=draws, rng=rng, vectors=vectors)
+    rows, known = [], dict[Convention, dict[str, FloatArray]]()
+    for convention, cells in conventions.items():
+        tailless = replace(convention, alternative="observed")
+        if tailless not in known:
+            known[tailless] = _tails(tailless, samples, seed=seed)
+        p = known[tailless][convention.tail]
+        rates = tuple(rate(int((p <= level).sum()), len(p), level=level) for level in LEVELS)
+        rows.append(Calibrated(convention, cells, len(p), rates))
+    rows.sort(key=lambda row: (row.convention.null, row.convention.alternative, str(row.convention)))
+    return Calibration(rows, sources, left_out)
+
+
+def _usable(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    usable, reasons = [], Counter[str]()
+    for result in results:
+        if not result.tables.get("associations"):
+            reasons[f"{result.factors['method']}: no associations of words are recorded"] += 1
+        elif result.factors["method"] not in _LEVEL_1 and result.factors.get("unit") != "stimulus":
+            reasons[f"{result.factors['method']} by item: its texts are permuted one by one, and not recorded"] += 1
+        else:
+            usable.append(result)
+    return usable, [f"{number} × {reason}" for reason, number in reasons.items()]
+
+
+Sample = tuple[FloatArray, int]
+"""Associations of random tests, a row each, and how many of a row belong to X."""
+
+
+def _samples(
+    results: Sequence[Result], *, runs: Path, draws: int, rng: np.random.Generator, vectors: bool
+) -> tuple[list[Sample], list[str]]:
+    pools = WordPools(runs)
+    designs = Counter(design for result in results if vectors and (design := pools.design(result)) is not None)
+    models = {design.model for design in designs}
+    others = [
+        (group, np.unique(group.row_of[[str(results[i].factors["model"]) not in models for i in group.cells]]))
+        for group in association_groups(results)
+    ]
+    others = [(group, rows) for group, rows in others if len(rows)]
+    each = max(1, -(-draws // max(1, len(designs) + len(others))))
+    samples: list[Sample] = [(pools.associations(design, each, rng), design.n_x) for design in designs]
+    for group, rows in others:
+        picked = group.values[rng.choice(rows, size=each)]
+        samples.append((rng.permuted(picked, axis=1), len(group.x_words)))
+    sources = pools.in_words(designs)
+    if others:
+        names = sorted({str(results[i].factors["model"]) for group, _ in others for i in group.cells} - models)
+        sources.append(f"{', '.join(names)}: the recorded associations of each test's own targets, dealt out at random")
+    return samples, sources
+
+
+def _tails(convention: Convention, samples: Sequence[Sample], *, seed: int) -> dict[str, FloatArray]:
+    """Return every tail's p of all random tests; conventions that differ in the tail alone share them."""
+    found: list[PermutationP] = [
+        permutation_pvalue(
+            values,
+            np.arange(values.shape[1]) < n_x,
+            alternative="observed",
+            null=cast(Null, convention.null),
+            ties=cast(Ties, convention.ties),
+            resamples=min(max(convention.resamples, 1), LARGEST_RESAMPLES),
+            plus_one=convention.plus_one,
+            exact_limit=convention.exact_limit,
+            rng=np.random.default_rng([seed, 4, number]),
+        )
+        for number, (values, n_x) in enumerate(samples)
+    ]
+    names = ("p", "p_greater", "p_less", "p_two_sided")
+    return {name: np.concatenate([np.atleast_1d(getattr(one, name)) for one in found]) for name in names}
+
+
+def rate(hits: int, draws: int, *, level: float) -> Rate:
+    """Return a share with its 95 % interval (Clopper & Pearson 1934)."""
+    from scipy.stats import beta
+
+    low = float(beta.ppf(0.025, hits, draws - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(0.975, hits + 1, draws - hits)) if hits < draws else 1.0
+    return Rate(level, hits / draws, low, high)

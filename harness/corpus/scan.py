@@ -1,0 +1,181 @@
+"""One worker's share: blocks are read, cleaned, searched and sampled, and what is done is written down."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.corpus.clean import SEPARATOR, clean
+from harness.corpus.matcher import Matcher, padded, shadow_of
+from harness.corpus.patterns import Pattern
+from harness.corpus.readers import Batch, Reading, batches
+from harness.corpus.sampler import Coded, Found, Sampler, context_keys, pattern_salts, text_hashes
+from harness.corpus.sentences import PAD, Bytes, Positions, sentence_ends
+from harness.corpus.skips import Skips
+from harness.progress import Advance
+
+_CHECKPOINT_SECONDS = 30.0
+_SOURCE_SEED = 0
+
+
+@dataclass
+class Tally:
+    """What a share of a corpus held: documents with text and without, bytes of it, sentences, hits, skips."""
+
+    documents: int = 0
+    blank: int = 0
+    text_bytes: int = 0
+    sentences: int = 0
+    hits: list[int] = field(default_factory=list)
+    skipped: Skips = field(default_factory=Skips)
+
+    def update(self, other: Tally) -> None:
+        """Add another share."""
+        self.documents += other.documents
+        self.blank += other.blank
+        self.text_bytes += other.text_bytes
+        self.sentences += other.sentences
+        self.hits = [a + b for a, b in zip(self.hits, other.hits, strict=True)] if self.hits else list(other.hits)
+        self.skipped.update(other.skipped)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {**vars(self), "skipped": self.skipped.as_json()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Tally:
+        """Return what `as_json` wrote."""
+        return cls(**{**data, "skipped": Skips.from_json(data["skipped"])})
+
+
+class Scanner:
+    """Finds contexts in batches of documents and hands those to a sampler that may be in the sample."""
+
+    def __init__(self, patterns: tuple[Pattern, ...], *, k: int, seed: int) -> None:
+        self.matcher = Matcher(patterns)
+        self.sampler = Sampler(len(patterns), k=k)
+        self._salts, self._seed = pattern_salts(patterns, seed=seed), seed
+
+    def scan(self, batch: Batch, tally: Tally) -> None:
+        """Take one batch in."""
+        tally.skipped.update(batch.skipped)
+        texts = clean(batch.texts, markdown=batch.markdown) if batch.texts else []
+        documents = [(text, name) for text, name in zip(texts, batch.ids, strict=True) if text]
+        tally.documents += len(documents)
+        tally.blank += batch.blank + len(texts) - len(documents)
+        if not documents:
+            return
+        block = padded(SEPARATOR.join(text for text, _ in documents).encode())
+        shadow = shadow_of(block)
+        raw = np.frombuffer(block, dtype=np.uint8)
+        ends = sentence_ends(raw, np.frombuffer(shadow, dtype=np.uint8))
+        tally.text_bytes += len(block) - 2 * PAD
+        tally.sentences += len(ends)
+        hits = self.matcher.find(block, shadow, ends)
+        tally.hits = (np.array(tally.hits or 0) + np.bincount(hits.pattern, minlength=len(self._salts))).tolist()
+        if not len(hits.pattern):
+            return
+        place, sentence = _each_once(np.searchsorted(ends, hits.start))
+        begins = np.where(place > 0, ends[place - 1] + 1, PAD)
+        sentences = [block[a:b] for a, b in zip(begins.tolist(), ends[place].tolist(), strict=True)]
+        offset = hits.start - begins[sentence]
+        keys = context_keys(sentences, sentence, offset, self._salts[hits.pattern], seed=self._seed)
+        rows = np.flatnonzero(self.sampler.candidates(hits.pattern, keys))
+        start, end = _in_characters(raw, begins[sentence[rows]], hits.start[rows], hits.end[rows], block.isascii())
+        self.sampler.add(
+            Found(
+                pattern=hits.pattern[rows],
+                key=keys[rows],
+                start=start,
+                end=end,
+                text=Coded(sentence, sentences).take(rows),
+                source=_sources(block, np.flatnonzero(raw == 0), documents, hits.start[rows]),
+            )
+        )
+
+
+def _each_once(ordered: Positions) -> tuple[Positions, Positions]:
+    """Return the different numbers of an ordered array, and for each of its places which of them stands there."""
+    new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+    return ordered[new], np.cumsum(new) - 1
+
+
+def _in_characters(
+    raw: Bytes, begin: Positions, start: Positions, end: Positions, ascii_only: bool
+) -> tuple[Positions, Positions]:
+    """Return spans of bytes as spans of characters of the sentences that begin at ``begin``."""
+    if ascii_only:
+        return start - begin, end - begin
+    continuing = np.flatnonzero((raw & 0xC0) == 0x80)  # bytes that only continue a character
+    before, until, after = (np.searchsorted(continuing, place) for place in (begin, start, end))
+    return start - begin - (until - before), end - begin - (after - before)
+
+
+def _sources(block: bytes, breaks: Positions, documents: list[tuple[str, str]], places: Positions) -> Coded:
+    """Return where contexts come from: the document's own id, or a hash of its text, which no cut of files moves."""
+    first, last = np.concatenate(([PAD], breaks + 1)), np.concatenate((breaks, [len(block) - PAD]))
+    numbers = np.searchsorted(breaks, places)
+    used, numbers = _each_once(numbers)
+    bounds = zip(first[used].tolist(), last[used].tolist(), strict=True)
+    digests = text_hashes([block[a:b] for a, b in bounds], _SOURCE_SEED).tolist()
+    own = [documents[number][1] for number in used.tolist()]
+    return Coded(numbers, [(name or f"{digest:016x}").encode() for name, digest in zip(own, digests, strict=True)])
+
+
+@dataclass
+class Share:
+    """One file, or one part of it: what is done, and the runs that hold its contexts."""
+
+    path: Path
+    part: int
+    parts: int
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.next, self.done, self.runs, self.tally = 0, False, list[str](), Tally()
+        if self.record.is_file():
+            data = json.loads(self.record.read_text(encoding="utf-8"))
+            self.next, self.done, self.runs = data["next"], data["done"], data["runs"]
+            self.tally = Tally.from_json(data["tally"])
+
+    @property
+    def record(self) -> Path:
+        """Where the state is kept."""
+        return self.folder / "share.json"
+
+    def save(self) -> None:
+        """Write the state in one step."""
+        data = {"next": self.next, "done": self.done, "runs": self.runs, "tally": self.tally.as_json()}
+        fresh = self.record.with_suffix(f".{os.getpid()}")
+        fresh.write_text(json.dumps(data), encoding="utf-8")
+        fresh.replace(self.record)
+
+    def checkpoint(self, scanner: Scanner, following: int, *, done: bool = False) -> None:
+        """Write the contexts found so far, then what is done: killed in between, the blocks are read again."""
+        run = f"run-{len(self.runs):05}.arrow"
+        if scanner.sampler.flush(self.folder / run):
+            self.runs.append(run)
+        self.next, self.done = following, done
+        self.save()
+
+
+def scan_share(share: Share, scanner: Scanner, reading: Reading, advance: Advance) -> None:
+    """Scan a share from where it stopped."""
+    if share.done:
+        return
+    share.folder.mkdir(parents=True, exist_ok=True)
+    last, following = time.monotonic(), share.next
+    read = batches(share.path, reading, part=share.part, parts=share.parts, first=share.next, advance=advance)
+    for batch in read:
+        scanner.scan(batch, share.tally)
+        following = batch.index + 1
+        if scanner.sampler.full or time.monotonic() - last > _CHECKPOINT_SECONDS:
+            share.checkpoint(scanner, following)
+            last = time.monotonic()
+    share.checkpoint(scanner, following, done=True)

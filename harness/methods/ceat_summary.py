@@ -1,0 +1,106 @@
+"""What guo2021 says over many CEATs: which models show the largest effects, and how many tests go the expected way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.methods.weat import SIGNIFICANT
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "intersectional": ("i1", "i2", "i3", "i4"),
+    "gender": ("c6", "c7", "c8"),
+    "race": ("c3", "c4", "c5"),
+}
+"""The tests that guo2021 counts together: 13 of 16, 9 of 12 and 8 of 12 instances (IBD, EIBD, and CEAT Results)."""
+
+METHODS = ("ceat", "mlceat")
+
+CellRow = Mapping[str, Any]
+"""A cell with ``model``, ``test``, ``d`` and ``p``: a row of ``harness.load_results`` or ``Result.row()``."""
+
+
+@dataclass(frozen=True)
+class FamilyCount:
+    """Of the instances (a model on a test) of a family: how many are significant and congruent with the stereotype.
+
+    The tests are written so that d > 0 is the congruent direction; ``incongruent`` counts significant ones below 0.
+    """
+
+    family: str
+    congruent: int
+    incongruent: int
+    instances: int
+
+
+@dataclass(frozen=True)
+class RankedModel:
+    """A model by its mean effect size over the tests that all models share."""
+
+    model: str
+    mean_d: float
+    mean_abs_d: float
+    congruent: int
+    tests: int
+
+
+def congruent_counts(
+    rows: Iterable[CellRow], *, families: Mapping[str, Sequence[str]] | None = None, alpha: float = SIGNIFICANT
+) -> list[FamilyCount]:
+    """Count the significant stereotype-congruent instances of each family that any row belongs to."""
+    measured = _measured(rows)
+    found = []
+    for family, tests in (FAMILIES if families is None else families).items():
+        members = [row for row in measured if row["test"] in tests]
+        significant = [row for row in members if row["p"] < alpha]
+        if members:
+            congruent = sum(row["d"] > 0 for row in significant)
+            found.append(FamilyCount(family, congruent, len(significant) - congruent, len(members)))
+    return found
+
+
+def ranked_models(rows: Iterable[CellRow], *, alpha: float = SIGNIFICANT) -> list[RankedModel]:
+    """Rank models by their mean effect size, largest first, over the tests that were measured on all of them."""
+    by_model: dict[str, list[CellRow]] = {}
+    for row in _measured(rows):
+        by_model.setdefault(str(row["model"]), []).append(row)
+    shared = set.intersection(*({str(row["test"]) for row in of} for of in by_model.values())) if by_model else set()
+    ranked = [
+        RankedModel(
+            model=model,
+            mean_d=math.fsum(row["d"] for row in common) / len(common),
+            mean_abs_d=math.fsum(abs(row["d"]) for row in common) / len(common),
+            congruent=sum(row["d"] > 0 and row["p"] < alpha for row in common),
+            tests=len({row["test"] for row in common}),
+        )
+        for model, of in by_model.items()
+        if (common := [row for row in of if row["test"] in shared])
+    ]
+    return sorted(ranked, key=lambda one: -one.mean_d)
+
+
+def summary_sentences(rows: Sequence[CellRow]) -> list[str]:
+    """Say in words what the CEAT cells among these amount to; nothing where there are none of several models."""
+    rows = [row for row in rows if row.get("method") in METHODS]
+    ranked = ranked_models(rows)
+    sentences = []
+    if len(ranked) > 1:
+        order = ", ".join(f"{one.model} {one.mean_d:.2f}" for one in ranked)
+        tests = "test" if ranked[0].tests == 1 else "tests"
+        sentences.append(f"mean CES over the {ranked[0].tests} {tests} measured on all models: {order}")
+    for one in congruent_counts(rows):
+        sentences.append(
+            f"{one.family}: {one.congruent} of {one.instances} instances significant and stereotype-congruent, "
+            f"{one.incongruent} significant and incongruent"
+        )
+    return sentences
+
+
+def _measured(rows: Iterable[CellRow]) -> list[CellRow]:
+    return [row for row in rows if _number(row.get("d")) and _number(row.get("p"))]
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not math.isnan(value)

@@ -1,0 +1,109 @@
+"""Cells beside each other: what does not differ is hidden, what has no numbers is not."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.audit.compare import adjusted, compare, compare_models
+from harness.audit.recorded import factors_of, frame, load_recorded
+from harness.errors import HarnessError
+from harness.result import Result
+from tests.audit.multiverse import multiverse, unfinished, write_sweep
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def shifted(factors: Mapping[str, Any], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    shift = 0.5 if factors.get("model", "a") == "a" else 1.5
+    return rng.normal(shift, 1, 8), rng.normal(0, 1, 8)
+
+
+def cells() -> list[Result]:
+    axes = {"model": ["a", "b"], "test": ["t1", "t2", "t10"], "ddof": [0, 1]}
+    return multiverse(axes, shifted)
+
+
+@pytest.fixture
+def sweep(runs: Path) -> str:
+    broken = unfinished({"model": "a", "test": "t11"}, status="failed", reason="a has no vector for rose")
+    skipped = unfinished({"model": "a", "test": "t12"}, status="skipped", reason="weat cannot do that")
+    return write_sweep(runs, [*cells(), broken, skipped], lost=["f" * 64])
+
+
+def test_columns_that_do_not_differ_are_hidden_and_named(runs: Path, sweep: str) -> None:
+    found = compare(load_recorded(runs, sweep=sweep))
+    assert list(found.table.columns) == ["model", "test", "ddof", "d", "p", "status", "fingerprint"]
+    assert "method=weat" in found.notes[0]
+
+
+def test_failed_skipped_and_missing_cells_are_visible(runs: Path, sweep: str, cli: Cli) -> None:
+    for arguments in ([], ["--rows", "test", "--columns", "model"], ["--models", "a,b"]):
+        status, out, _ = cli("compare", "--runs", runs, "--sweep", sweep, *arguments)
+        assert status == 0
+        assert "failed: 1 × a has no vector for rose" in out
+        assert "skipped: 1 × weat cannot do that" in out
+        assert "missing: 1 × no result file" in out
+    pivot = cli("compare", "--runs", runs, "--sweep", sweep, "--rows", "test", "--columns", "model")[1]
+    assert any(line.split()[:2] == ["t11", "failed"] for line in pivot.splitlines())
+    assert any(line.split()[0] == "t13" and "missing" in line for line in pivot.splitlines())
+    assert "not asked" in pivot
+
+
+def test_a_pivot_entry_is_the_median_of_its_cells_and_rows_count_as_people_do(runs: Path, sweep: str) -> None:
+    found = compare(load_recorded(runs, sweep=sweep), rows=["test"], columns=["model"])
+    assert list(found.table["test"]) == ["t1", "t2", "t10", "t11", "t12", "t13"]
+    expected = np.median([c.metrics["d"] for c in cells() if (c.factors["model"], c.factors["test"]) == ("b", "t2")])
+    assert found.table.set_index("test").loc["t2", "b"] == pytest.approx(expected)
+
+
+def test_holm_counts_the_tests_of_one_specification_only(runs: Path) -> None:
+    results = cells()
+    table, factors = frame(results), factors_of(results)
+    found = adjusted(table, factors, method="holm", family=["model", "ddof"])
+    one = table[(table["model"] == "a") & (table["ddof"] == 1)]
+    smallest = one["p"].idxmin()
+    assert found[smallest] == pytest.approx(min(1.0, 3 * one.loc[smallest, "p"]))
+    whole = adjusted(table, factors, method="holm", family=["all"])
+    assert whole[smallest] >= found[smallest]
+
+
+def test_two_models_are_paired_on_equal_cells(runs: Path, sweep: str) -> None:
+    found = compare_models(load_recorded(runs, sweep=sweep), "a", "b")
+    assert len(found.table) == 6
+    assert (found.table["difference"] > 0).all()
+    assert "6 pairs of cells" in found.notes[0]
+    with pytest.raises(HarnessError, match="no such model"):
+        compare_models(load_recorded(runs, sweep=sweep), "a", "c")
+
+
+def test_every_format_holds_the_same_cells(runs: Path, sweep: str, cli: Cli) -> None:
+    base = ["compare", "--runs", runs, "--sweep", sweep, "--where", "status=finished"]
+    table = pd.read_csv(io.StringIO(cli(*base, "--format", "csv")[1]))
+    assert len(table) == 12
+    assert cli(*base, "--format", "markdown")[1].count("\n| ") == 12
+    assert cli(*base, "--format", "latex")[1].count("\\\\") == 13
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--where", "modle=a"], "Did you mean model"),
+        (["--where", "model"], "is written KEY=VALUE"),
+        (["--where", "model=zebra"], "None of the 14 recorded cells has model=zebra"),
+        (["--rows", "tset"], "Did you mean test"),
+        (["--adjust", "holm", "--family", "famly"], "Did you mean family"),
+        (["--models", "a"], "takes two names"),
+        (["--sweep", "nothing"], "No sweep 'nothing'"),
+    ],
+)
+def test_mistakes_are_one_sentence(cli: Cli, runs: Path, sweep: str, arguments: list[str], sentence: str) -> None:
+    status, _, err = cli("compare", "--runs", runs, *arguments)
+    assert status == 2
+    assert sentence in err

@@ -1,0 +1,78 @@
+"""A published table from our own runs: what is met, what is not, and what could not be run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.audit.replicate import lines_of, needs_of, unavailable
+from harness.published import load_published, published_tables
+from harness.result import ResultStore
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _untracked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
+
+
+def test_table_s1_is_met_but_for_the_test_whose_word_is_missing(cli: Cli, runs: Path) -> None:
+    status, out, err = cli("replicate", "caliskan2017.tableS1", "--runs", runs, "--set", "tracking=none")
+    assert status == 0
+    assert "10 measured" in err
+    assert "10 cells compared, 9 of 10 numbers within ±.011, same sign 10 of 10, same verdict 10 of 10" in out
+    assert "c10 on googlenews: left out Billy" in out
+    again = cli("replicate", "caliskan2017.tableS1", "--runs", runs, "--set", "tracking=none")
+    assert "0 measured, 10 known" in again[2]
+
+
+def test_a_verdict_is_given_only_where_the_paper_has_one(cli: Cli, runs: Path) -> None:
+    cli("replicate", "caliskan2017.tableS1", "--runs", runs, "--set", "tracking=none")
+    table = load_published("caliskan2017.tableS1")
+    lines = lines_of(list(ResultStore(runs)), table)
+    assert {line.same_verdict for line in lines if line.statistic == "p"} == {None}
+    assert {line.same_verdict for line in lines if line.statistic == "d"} == {True}
+    table["significant"] = None
+    assert {line.same_verdict for line in lines_of(list(ResultStore(runs)), table)} == {None}
+
+
+def test_what_cannot_be_run_is_said_with_the_command_that_fetches_it(cli: Cli, runs: Path) -> None:
+    status, out, _ = cli("replicate", "caliskan2017.table1", "--runs", runs)
+    assert status == 0
+    assert "not run: 10 cells (40 printed numbers" in out
+    assert "harness fetch glove-840b-300d" in out
+    assert "no printed number could be compared" in out
+    assert list(ResultStore(runs)) == []
+
+
+def test_another_model_is_shown_and_not_judged(cli: Cli, runs: Path) -> None:
+    arguments = ["--runs", runs, "--model", "glove-6b-100d", "--set", "tracking=none"]
+    status, out, _ = cli("replicate", "caliskan2017.table1", *arguments)
+    assert status == 0
+    assert "40 printed numbers beside glove-6b-100d, another model than the paper's" in out
+    assert " yes" not in out
+
+
+def test_every_stored_table_is_listed(cli: Cli, runs: Path) -> None:
+    status, out, _ = cli("replicate", "--runs", runs)
+    assert status == 0
+    assert all(name in out for name in published_tables())
+
+
+def test_the_people_of_an_iat_are_no_cell() -> None:
+    assert {need.model for need in needs_of(load_published("caliskan2017.tableS1"))} == {"googlenews"}
+
+
+def test_a_misspelt_table_is_one_sentence(cli: Cli, runs: Path) -> None:
+    status, _, err = cli("replicate", "caliskan2017.tabel1", "--runs", runs)
+    assert status == 2
+    assert "Did you mean caliskan2017.table1" in err
+
+
+@pytest.mark.parametrize("name", ["guo2021.table1", "wolfe2024.table2", "husse2022.table4", "omrani2023.table2"])
+def test_a_table_beyond_this_machine_has_a_reason_for_every_cell(name: str, runs: Path) -> None:
+    reasons = {unavailable(need, runs=runs) for need in needs_of(load_published(name))}
+    assert None not in reasons

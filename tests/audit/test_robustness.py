@@ -1,0 +1,255 @@
+"""Planted multiverses: what was built in is what the audit says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.audit.association_groups import association_groups
+from harness.audit.calibration import Convention, calibration, rate
+from harness.audit.recorded import factors_of
+from harness.audit.reliability import leave_one_out, reliability
+from harness.audit.report import write_report
+from harness.audit.robustness import audit, summary
+from harness.audit.sensitivity import sensitivity
+from harness.audit.specification import curves, infer
+from harness.audit.variance import variance_shares
+from harness.errors import HarnessError
+from harness.result import Result
+from harness.stats.effect import cohens_d
+from harness.stats.permutation import permutation_pvalue
+from tests.audit.multiverse import cell, multiverse, unfinished, write_sweep
+
+Cli = Callable[..., tuple[int, str, str]]
+AXES: dict[str, list[Any]] = {
+    "model": ["a", "b"],
+    "test": ["t1", "t2"],
+    "pooling": ["mean", "last"],
+    "ddof": [0, 1],
+    "alternative": ["greater", "two-sided"],
+}
+
+
+def pooling_flips_the_sign(factors: Mapping[str, Any], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    shift = 1.2 if factors["pooling"] == "mean" else -1.2
+    nudge = 0.1 if factors.get("model") == "a" else 0.0
+    return rng.normal(0, 1, 10) + shift + nudge, rng.normal(0, 1, 10)
+
+
+def nothing_matters(_: Mapping[str, Any], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    return rng.normal(2.0, 0.3, 10), rng.normal(0, 0.3, 10)
+
+
+def sweep_of(runs: Path, results: list[Result]) -> Path:
+    write_sweep(runs, results)
+    return runs
+
+
+def test_the_factor_that_flips_the_sign_is_named_first(runs: Path) -> None:
+    found = audit(sweep_of(runs, multiverse(AXES, pooling_flips_the_sign)), "planted", draws=199, calibration_draws=100)
+    first = found.sensitivity[0]
+    assert (first.factor, first.sign_flips) == ("pooling", 1.0)
+    assert "The factor that moves results most is pooling (design choice)" in summary(found)[0]
+    assert found.variance is not None
+    assert found.variance.shares[0].term == "pooling"
+
+
+def test_when_nothing_matters_it_says_so(runs: Path) -> None:
+    axes = {**AXES, "ddof": [1]}
+    found = audit(sweep_of(runs, multiverse(axes, nothing_matters)), "planted", draws=199, calibration_draws=100)
+    assert found.decisive is None
+    assert summary(found)[0].startswith("Nothing that was varied matters: none of")
+
+
+def test_a_sweep_without_choices_says_so(runs: Path) -> None:
+    found = audit(sweep_of(runs, multiverse({"test": ["t1", "t2"]}, nothing_matters)), "planted", draws=99)
+    assert summary(found)[0].startswith("No choice varies")
+
+
+def test_matched_pairs_differ_in_one_factor_alone() -> None:
+    """Two of three cells are a pair of pooling; the third differs from both in two factors."""
+    rng = np.random.default_rng(1)
+    specs = [{"pooling": "mean"}, {"pooling": "last"}, {"pooling": "last", "missing": "error", "unequal": "keep"}]
+    results = [cell(spec, rng.normal(1, 1, 8), rng.normal(0, 1, 8)) for spec in specs]
+    (effect,) = (e for e in sensitivity(results, factors_of(results)) if e.factor == "pooling")
+    assert effect.pairs == 1
+    assert effect.mean_change == pytest.approx(abs(results[0].metrics["d"] - results[1].metrics["d"]))
+
+
+def test_pooling_has_no_meaning_under_sentence_encoding_and_does_not_keep_pairs_apart() -> None:
+    rng = np.random.default_rng(2)
+    specs = [
+        {"encoding": "word", "pooling": "mean"},
+        {"encoding": "word", "pooling": "last"},
+        {"encoding": "sentence", "pooling": None},
+    ]
+    results = [cell(spec, rng.normal(1, 1, 8), rng.normal(0, 1, 8)) for spec in specs]
+    pairs = {effect.factor: effect.pairs for effect in sensitivity(results, factors_of(results))}
+    assert pairs == {"encoding": 2, "pooling": 1}
+
+
+def test_a_presets_options_go_along_with_it() -> None:
+    rng = np.random.default_rng(3)
+    specs = [{"stats": "default"}, {"stats": "wefe", "ddof": 0, "ties": "strict", "resamples": 10_000}]
+    results = [cell(spec, rng.normal(1, 1, 8), rng.normal(0, 1, 8)) for spec in specs]
+    factors = factors_of(results)
+    assert factors.varying == ["stats"]
+    assert set(factors.along) == {"ddof", "ties", "resamples"}
+
+
+def test_variance_shares_of_an_additive_design_are_those_built_in() -> None:
+    """d = 3·pooling + 1·ddof exactly: shares 9 : 1, no interaction."""
+    results = multiverse({"pooling": ["mean", "last"], "missing": ["drop", "error"]}, nothing_matters)
+    for result in results:
+        result.metrics["d"] = 3.0 * (result.factors["pooling"] == "mean") + (result.factors["missing"] == "drop")
+    found = variance_shares(results, factors_of(results))
+    assert found is not None
+    shares = {share.term: share.of_all for share in found.shares}
+    assert shares["pooling"] == pytest.approx(0.9)
+    assert shares["missing"] == pytest.approx(0.1)
+    assert shares["pooling × missing"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_balanced_part_leaves_out_what_is_incomplete() -> None:
+    results = multiverse({"pooling": ["mean", "last", "first"], "ddof": [0, 1]}, pooling_flips_the_sign_or_not)[:-1]
+    found = variance_shares(results, factors_of(results))
+    assert found is not None
+    assert (found.cells, found.of) == (4, 5)
+    assert found.dropped == ["pooling=first"]
+
+
+def pooling_flips_the_sign_or_not(factors: Mapping[str, Any], rng: np.random.Generator) -> tuple[Any, Any]:
+    return rng.normal(0, 1, 10) + len(str(factors["pooling"])), rng.normal(0, 1, 10)
+
+
+def test_inference_on_one_specification_is_its_permutation_test() -> None:
+    """With a single two-sided specification the median is its d, and p its exact two-sided p."""
+    rng = np.random.default_rng(5)
+    results = [cell({"alternative": "two-sided"}, rng.normal(0.8, 1, 8), rng.normal(0, 1, 8))]
+    found = infer(results, association_groups(results), draws=4_999)
+    s = np.array([row["s"] for row in results[0].tables["associations"]])
+    exact = permutation_pvalue(s, np.arange(16) < 8, alternative="two-sided").p
+    assert found.p_median == pytest.approx(exact, abs=0.02)
+
+
+def test_inference_keeps_its_level_when_specifications_share_their_words() -> None:
+    """Forty multiverses of four correlated specifications without association: p below .25 in about a quarter."""
+    below = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        s = rng.normal(0, 1, 16)
+        results = [cell({"pooling": str(i)}, *np.split(s + rng.normal(0, 0.3, 16), 2)) for i in range(4)]
+        below += infer(results, association_groups(results), draws=199, seed=seed).p_median <= 0.25
+    assert 3 <= below <= 18
+
+
+def test_the_curve_counts_signs_and_verdicts() -> None:
+    results = multiverse(AXES, pooling_flips_the_sign)
+    (curve, _) = curves(results, factors_of(results), association_groups(results), draws=99)
+    d = curve.cells["d"].to_numpy()
+    assert (np.diff(d) >= 0).all()
+    assert curve.sign_changes == 0.5
+    assert curve.significant == np.mean([r.metrics["p"] < 0.05 for r in results if r.factors["test"] == "t1"])
+
+
+def test_leave_one_out_equals_measuring_again_without_the_word() -> None:
+    values = np.random.default_rng(6).normal(size=(2, 11))
+    found = leave_one_out(values, 5)
+    for row in range(2):
+        for word in range(11):
+            kept = np.delete(values[row], word)
+            n_x = 4 if word < 5 else 5
+            assert found[row, word] == pytest.approx(cohens_d(kept[:n_x], kept[n_x:]))
+
+
+def test_the_word_that_carries_the_result_is_named() -> None:
+    s_x = np.array([5.0, 0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1])
+    s_y = np.array([0.15, -0.1, 0.1, -0.2, 0.2, 0.0, 0.05, -0.05])
+    results = [cell({}, s_x, s_y)]
+    (row,), _ = reliability(results, association_groups(results))
+    assert (row.word, row.word_set) == ("x0", "X")
+    assert not row.sign_safe
+
+
+def test_exact_p_is_calibrated_and_the_observed_tail_is_not(runs: Path) -> None:
+    axes = {"test": ["t1"], "pooling": ["mean", "last"], "null": ["exact"], "alternative": ["greater", "observed"]}
+    results = multiverse(axes, pooling_flips_the_sign)
+    found = calibration(results, runs=runs, draws=2_000)
+    verdicts = {row.convention.alternative: row.rates[0].verdict for row in found.rows}
+    assert verdicts == {"greater": "nominal", "observed": "too often"}
+    assert all(
+        row.rates[0].low <= 0.05 <= row.rates[0].high for row in found.rows if row.convention.alternative == "greater"
+    )
+
+
+def test_conventions_without_effect_on_p_are_one() -> None:
+    rng = np.random.default_rng(0)
+    pair = [
+        cell({"null": "normal", "ties": t}, rng.normal(size=6), rng.normal(size=6)) for t in ("inclusive", "strict")
+    ]
+    assert Convention.of(pair[0]) == Convention.of(pair[1])
+
+
+def test_a_rate_has_the_interval_of_clopper_and_pearson() -> None:
+    found = rate(5, 100, level=0.05)
+    assert (found.low, found.high) == (pytest.approx(0.0164, abs=1e-4), pytest.approx(0.1128, abs=1e-4))
+    assert (rate(0, 10, level=0.05).low, rate(10, 10, level=0.05).high) == (0.0, 1.0)
+
+
+def test_failed_skipped_and_missing_cells_are_in_every_output(cli: Cli, runs: Path, tmp_path: Path) -> None:
+    broken = unfinished({"test": "t9"}, status="failed", reason="the model has no vector for rose")
+    skipped = unfinished({"test": "t8"}, status="skipped", reason="weat cannot do that")
+    write_sweep(runs, [*multiverse(AXES, pooling_flips_the_sign), broken, skipped], lost=["f" * 64])
+    status, out, _ = cli("audit", "planted", "--runs", runs, "--out", tmp_path / "out", "--no-figures", "--draws", 99)
+    assert status == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    methods = (tmp_path / "out" / "methods.txt").read_text()
+    data = (tmp_path / "out" / "audit.json").read_text()
+    for text in (out, page, methods, data):
+        assert "failed: 1 × the model has no vector for rose" in text
+        assert "skipped: 1 × weat cannot do that" in text
+        assert "missing: 1 ×" in text
+    assert "1 failed, 1 skipped, 1 missing" in out
+    assert page.count("failed: the model has no vector for rose") == 1
+    assert json.loads(data)["sensitivity"][0]["factor"] == "pooling"
+
+
+def test_the_report_holds_everything_in_one_file(runs: Path, tmp_path: Path) -> None:
+    found = audit(sweep_of(runs, multiverse(AXES, pooling_flips_the_sign)), "last", draws=99, calibration_draws=50)
+    files = write_report(found, tmp_path / "out")
+    page = files[0].read_text()
+    assert page.index(summary(found)[0]) < page.index("<figure")
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert 'src="data:image/svg+xml' in page
+    assert "@article{simonsohn2020" in page
+    assert all(path.is_file() for path in files)
+    assert {path.suffix for path in files} >= {".png", ".svg", ".bib", ".json"}
+
+
+def test_a_sweep_without_effect_sizes_is_one_sentence(cli: Cli, runs: Path) -> None:
+    write_sweep(runs, [unfinished({}, status="failed", reason="no vectors")])
+    status, _, err = cli("audit", "planted", "--runs", runs)
+    assert status == 2
+    assert "there is nothing to audit" in err
+    assert "no vectors" in err
+
+
+def test_an_unknown_sweep_is_one_sentence(runs: Path) -> None:
+    write_sweep(runs, multiverse({"ddof": [0, 1]}, nothing_matters))
+    with pytest.raises(HarnessError, match="Recorded are planted"):
+        audit(runs, "other")
+
+
+def test_the_report_is_logged_to_the_sweeps_parent_run(cli: Cli, own: list[str], runs: Path) -> None:
+    tracked = [argument for argument in own if argument != "tracking=none"]
+    cli("run", "-m", *tracked, "stats.ddof=0,1")
+    status, out, _ = cli("audit", "last", "--runs", runs, "--no-figures")
+    assert status == 0
+    assert "logged to the MLflow run of sweep" in out
+    assert len(list((runs / "artifacts").rglob("report.html"))) == 1
+    assert "report.html" in out.splitlines()[-1]

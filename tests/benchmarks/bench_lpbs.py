@@ -1,0 +1,125 @@
+"""LPBS: how many forward passes sharing saves, and how often a planted association is found in ten trained models.
+
+Run with ``python -m tests.benchmarks.bench_lpbs``. The tokenizer is that of the package asset minilm-l6 (BERT's).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.assets import fetch
+from harness.cell import slots
+from harness.contexts import PairContext
+from harness.contexts.pairs import every_pair
+from harness.contexts.sources import context_source
+from harness.encoders.likelihood import open_scorer
+from harness.encoders.torch_setup import import_torch, import_transformers
+from harness.methods.lpbs import Lpbs, lpbs, scores
+from harness.options import StatsOptions
+from harness.stimuli import Concept, load_test
+from harness.stimuli.templates import PairTemplateSet
+from tests.conftest import WORDS
+from tests.encoders.likelihood_tiny import REVERSED, TEMPLATES, train_causal, train_masked
+
+STATS = StatsOptions(ci_resamples=0)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Sentences that were asked for, with and without the attribute masked, and rows that went through the model."""
+
+    asked: int
+    passes: int
+    seconds: float
+    finite: bool
+
+
+def count_passes(test: str, *, layers: int, hidden: int) -> Passes:
+    """Score every sentence of a test on a random masked model with BERT's vocabulary."""
+    torch, transformers = import_torch(), import_transformers()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(fetch("minilm-l6"))
+    source = context_source({"name": "pairs", "templates": "lpbs"})
+    pairs = [text for pair in every_pair(dict(slots(load_test(test)))) for text in source.pairs(*pair)]
+    with tempfile.TemporaryDirectory() as folder:
+        torch.manual_seed(0)
+        config = transformers.BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=hidden,
+            num_hidden_layers=layers,
+            num_attention_heads=hidden // 64,
+            intermediate_size=4 * hidden,
+        )
+        transformers.BertForMaskedLM(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        scorer = open_scorer({"name": "random", "path": folder}, cache=Path(folder) / "cache")
+        before = time.perf_counter()
+        found = [scorer.score(pairs, prior=prior) for prior in (False, True)]
+        finite = bool(np.isfinite(found).all())
+        return Passes(2 * len(pairs), scorer.passes, time.perf_counter() - before, finite)
+
+
+def measure(folder: Path, templates: Sequence[str], *, causal: str = "sentence") -> Lpbs:
+    """Measure the planted test on a trained model, by stimulus."""
+    scorer = open_scorer({"name": "trained", "path": str(folder)}, causal=causal, cache=folder / "cache")
+    concepts = {slot: Concept(name=slot.lower(), words=tuple(words)) for slot, words in WORDS.items()}
+    written = PairTemplateSet.model_validate({"name": "planted", "kind": "pair", "templates": list(templates)})
+    attributes = (*concepts["A"].words, *concepts["B"].words)
+
+    def table(slot: str, *, prior: bool) -> np.ndarray:
+        neutral = prior and scorer.head == "causal"
+        texts: list[PairContext] = [
+            written.fill(target, "something" if neutral else attribute)[number]
+            for number in range(len(templates))
+            for attribute in attributes
+            for target in concepts[slot].words
+        ]
+        return scorer.score(texts, prior=prior).reshape(len(templates), len(attributes), -1)
+
+    given, prior = ({slot: table(slot, prior=which) for slot in "XY"} for which in (False, True))
+    bs = scores(given, prior, aggregate="ratio_of_sums")
+    border = len(concepts["A"].words)
+    return lpbs(bs[:, :border], bs[:, border:], by="stimulus", stats=STATS)
+
+
+def seeds(train: Callable[..., Path], templates: Sequence[str], *, number: int, causal: str = "sentence") -> str:
+    """Train models on planted and on shuffled corpora; say how often the association is found in each."""
+    found: dict[bool, list[Lpbs]] = {False: [], True: []}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(number):
+            for shuffled in found:
+                path = train(Path(folder) / f"{seed}-{shuffled}", seed=seed, shuffled=shuffled)
+                found[shuffled].append(measure(path, templates, causal=causal))
+    planted = sum(one.d > 0 and one.p.p < 0.01 for one in found[False])
+    shuffled = sum(one.p.p < 0.05 for one in found[True])
+    rates = f"p < .01 with the planted sign in {planted} of {number} (9 of 10 asked)"
+    return f"{rates}, p < .05 when shuffled in {shuffled} (2 of 10 at most)"
+
+
+def main(argv: Sequence[str] = ()) -> None:
+    """Print passes and how often the plant is found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--test", default="c1")
+    parser.add_argument("--layers", type=int, default=12)
+    parser.add_argument("--hidden", type=int, default=768)
+    parser.add_argument("--seeds", type=int, default=10)
+    options = parser.parse_args(argv)
+    passes = count_passes(options.test, layers=options.layers, hidden=options.hidden)
+    print(
+        f"{options.test}: {passes.asked:,} sentences, {passes.passes:,} forward passes in {passes.seconds:.0f} s, "
+        f"{passes.asked / passes.passes:.1f} times fewer (20 asked); all finite: {passes.finite}"
+    )
+    print(f"masked            {seeds(train_masked, TEMPLATES, number=options.seeds)}", flush=True)
+    for causal, templates in (("sentence", TEMPLATES), ("left", REVERSED)):
+        print(f"causal, {causal:<9} {seeds(train_causal, templates, number=options.seeds, causal=causal)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,182 @@
+"""Masked models: probabilities at masks that the span places, each masked text read once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from harness.contexts import PairContext
+from harness.encoders.likelihood import open_scorer
+from harness.encoders.likelihood.masked import masked_request
+from harness.encoders.likelihood.sentences import TokenPair
+from harness.encoders.torch_setup import import_torch, import_transformers
+from harness.errors import HarnessError
+from tests.encoders.likelihood_tiny import save_masked
+
+TARGETS = ("he", "rose", "Michael", "José", "theatrerose", "otherheather")
+ATTRIBUTES = ("male", "illiteratenurse", "hello")
+
+
+def pair(target: str, attribute: str, template: str = "they said {} saw the {} there.") -> PairContext:
+    before, between, after = template.split("{}")
+    start = len(before)
+    second = start + len(target) + len(between)
+    return PairContext(
+        f"{before}{target}{between}{attribute}{after}", start, start + len(target), second, second + len(attribute)
+    )
+
+
+PAIRS = [pair(target, attribute) for attribute in ATTRIBUTES for target in TARGETS]
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["uncased", "cased"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_masked(tmp_path_factory.mktemp("masked"), lowercase=request.param)
+
+
+def scorer(folder: Path, **options: Any) -> Any:
+    return open_scorer({"name": "tiny", "path": str(folder)}, cache=folder.parent / "cache", **options)
+
+
+def loaded(folder: Path) -> tuple[Any, Any]:
+    transformers = import_transformers()
+    return (
+        transformers.AutoTokenizer.from_pretrained(folder),
+        transformers.AutoModelForMaskedLM.from_pretrained(folder).eval(),
+    )
+
+
+def one_by_one(folder: Path, sentence: PairContext, *, prior: bool) -> float:
+    """The published procedure, a sentence at a time: mask, run, read."""
+    torch = import_torch()
+    tokenizer, model = loaded(folder)
+    found = tokenizer(sentence.text, return_offsets_mapping=True)
+    spans = [(sentence.start, sentence.end)]
+    hidden = [*spans, (sentence.attribute_start, sentence.attribute_end)] if prior else spans
+    ids = torch.tensor([found["input_ids"]])
+    inside = [[i for i, (a, b) in enumerate(found["offset_mapping"]) if a < b and a < e and b > s] for s, e in hidden]
+    masked = ids.clone()
+    masked[0, [i for places in inside for i in places]] = tokenizer.mask_token_id
+    with torch.inference_mode():
+        logs = torch.log_softmax(model(input_ids=masked).logits[0].double(), dim=-1)
+    return float(sum(logs[i, ids[0, i]] for i in inside[0]))
+
+
+@pytest.mark.parametrize("prior", [False, True])
+def test_scores_agree_with_a_loop_over_single_sentences(folder: Path, prior: bool) -> None:
+    found = scorer(folder)
+    lengths = {len(tokens.target) for tokens in found.tokens(PAIRS)}
+    assert len(lengths) > 1 and 1 in lengths
+    expected = [one_by_one(folder, sentence, prior=prior) for sentence in PAIRS[:8]]
+    assert found.score(PAIRS, prior=prior)[:8] == pytest.approx(expected, abs=1e-5)
+
+
+def test_scores_agree_with_minicons(folder: Path) -> None:
+    torch, minicons = import_torch(), pytest.importorskip("minicons.scorer")
+    tokenizer, model = loaded(folder)
+    found = scorer(folder)
+    reference = minicons.MaskedLMScorer(model, device="cpu", tokenizer=tokenizer)
+    expected = []
+    for tokens in found.tokens(PAIRS):
+        masked = masked_request(tokens, mask=tokenizer.mask_token_id, prior=False)
+        rows = torch.tensor([masked.ids] * len(tokens.target))
+        one = (rows, torch.ones_like(rows), torch.tensor(tokens.target_ids), torch.tensor(tokens.target))
+        expected.append(float(sum(np.sum(values) for values in reference.compute_stats([one]))))
+    assert found.score(PAIRS, prior=False) == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_whole_word_scored_by_minicons_alone_is_ours(folder: Path) -> None:
+    minicons = pytest.importorskip("minicons.scorer")
+    tokenizer, model = loaded(folder)
+    # minicons calls it by a name that transformers 5 has given up.
+    tokenizer.batch_encode_plus = tokenizer.__call__
+    found = scorer(folder)
+    single = [s for s, tokens in zip(PAIRS, found.tokens(PAIRS), strict=True) if len(tokens.target) == 1]
+    places = [tokens.target[0] - 1 for tokens in found.tokens(single)]
+    reference = minicons.MaskedLMScorer(model, device="cpu", tokenizer=tokenizer)
+    scores = reference.token_score([sentence.text for sentence in single])
+    expected = [float(one[place][1]) for one, place in zip(scores, places, strict=True)]
+    assert found.score(single, prior=False) == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_span_decides_what_is_masked() -> None:
+    sentence = TokenPair((9, 5, 6, 5, 7), (0,) * 5, target=(3,), attribute=(4,))
+    assert masked_request(sentence, mask=1, prior=False).ids == (9, 5, 6, 1, 7)
+    assert masked_request(sentence, mask=1, prior=True).ids == (9, 5, 6, 1, 1)
+
+
+def test_he_is_masked_and_the_is_not(folder: Path) -> None:
+    found = scorer(folder)
+    tokenizer, _ = loaded(folder)
+    sentence = pair("he", "theatre", "the other {} in the {} then.")
+    request = masked_request(found.tokens([sentence])[0], mask=tokenizer.mask_token_id, prior=False)
+    assert request.ids.count(tokenizer.mask_token_id) == len(found.tokens([sentence])[0].target)
+    assert found.tokens([sentence])[0].target_ids == tuple(tokenizer("he", add_special_tokens=False)["input_ids"])
+
+
+def test_options_for_a_word_of_several_pieces() -> None:
+    sentence = TokenPair((2, 10, 11, 12, 20, 21, 3), (0,) * 7, target=(1, 2, 3), attribute=(4, 5))
+    masks, first, product = (
+        masked_request(sentence, mask=1, prior=True, multi_token=how) for how in ("masks", "first", "product")
+    )
+    assert masks.ids == (2, 1, 1, 1, 1, 1, 3) and masks.reads == ((1, 10), (2, 11), (3, 12))
+    assert first.ids == product.ids == (2, 1, 1, 1, 3)
+    assert first.reads == ((1, 10),) and product.reads == ((1, 10), (1, 11), (1, 12))
+
+
+def test_targets_share_the_pass_of_a_masked_sentence(folder: Path) -> None:
+    found = scorer(folder)
+    tokens = found.tokens(PAIRS)
+    tokenizer, _ = loaded(folder)
+    distinct = {masked_request(one, mask=tokenizer.mask_token_id, prior=False).ids for one in tokens}
+    found.score(PAIRS, prior=False)
+    assert found.passes == len(distinct) < len(PAIRS)
+
+
+def test_a_product_that_underflows_has_a_finite_score(tmp_path: Path) -> None:
+    found = scorer(save_masked(tmp_path / "wide", spread=4.0))
+    name = "Michaelheatherrosewoodilliteratesomeone"
+    score = float(found.score([pair(name, "male")], prior=False)[0])
+    assert np.float32(np.exp(np.float32(score))) == 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        published = np.log(np.float32(0.0)) - np.log(np.float32(0.0))
+    assert np.isnan(published)
+    assert np.isfinite(score) and score < -104
+
+
+def test_a_model_without_a_head_is_named(tmp_path: Path) -> None:
+    from tests.encoders.transformer_tiny import save
+
+    with pytest.raises(HarnessError, match=r"tiny \(BertModel\) has no head that gives probabilities"):
+        scorer(save("bert", tmp_path / "bare"))
+
+
+def test_weights_without_the_head_that_the_config_names_are_refused(tmp_path: Path) -> None:
+    folder = save_masked(tmp_path / "headless")
+    import_transformers().AutoModel.from_pretrained(folder).save_pretrained(folder)
+    about = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**about, "architectures": ["BertForMaskedLM"]}))
+    with pytest.raises(HarnessError, match=r"lack .* parameters of its masked language-model head"):
+        scorer(folder).score(PAIRS[:1], prior=False)
+
+
+def test_a_tokenizer_without_a_mask_token_is_refused(tmp_path: Path) -> None:
+    folder = save_masked(tmp_path / "maskless")
+    path = folder / "tokenizer_config.json"
+    about = json.loads(path.read_text())
+    about.pop("mask_token")
+    path.write_text(json.dumps(about))
+    (folder / "special_tokens_map.json").unlink(missing_ok=True)
+    with pytest.raises(HarnessError, match="tokenizer of tiny has no mask token"):
+        scorer(folder)
+
+
+def test_a_word_without_any_known_piece_is_unknown(folder: Path) -> None:
+    found = scorer(folder)
+    strange, known = found.tokens([pair("雪雪", "male"), pair("rosewood", "male")])
+    assert found.unknown(strange.target_ids)
+    assert not found.unknown(known.target_ids)

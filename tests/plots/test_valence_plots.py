@@ -1,0 +1,81 @@
+"""The figures of omrani2023 are drawn from a result's tables alone, and show what is in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness.models
+from harness.cell import Cell
+from harness.plots import deciles, draw, interactions, valence, valnorm
+from harness.result import Result
+from harness.runner import Encoders, run
+from tests.methods.test_valence import FIVE, POLES, config
+from tests.planted_encoder import PlantedEncoder
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch, runs: Path) -> Any:
+    rated = {"sunny": 2.0, "rainy": -1.0, "bland": 0.0, "great": 3.0}
+    planted = PlantedEncoder(poles=POLES | rated, terms={"male": 0.5, "muslim": 0.2}, noise=0.3)
+    monkeypatch.setitem(harness.models.CONTEXTUAL, "planted", planted.kind())
+    path = runs.parent / "norms.csv"
+    path.write_text("word,rating\n" + "".join(f"{word},{value}\n" for word, value in (rated | {"love": 3}).items()))
+
+    def measure(**changes: Any) -> Result:
+        lexicon = {"name": "norms", "asset": None, "path": str(path)}
+        found = run(Cell.from_config(config(runs, lexicon=lexicon, **changes)), Encoders(runs))
+        assert found.status == "finished", found.traceback
+        return found
+
+    return measure
+
+
+def texts(drawing: Any) -> set[str]:
+    return {text.get_text() for axes in drawing.axes for text in axes.texts}
+
+
+def test_a_cell_in_context_has_three_figures(measured: Any, tmp_path: Path) -> None:
+    found = {path.name for path in draw(measured(context={**FIVE, "shuffles": 2}), tmp_path)}
+    assert {"valence.png", "deciles.png", "interactions.png"} <= found
+
+
+def test_the_means_of_both_terms_are_marked_and_named(measured: Any) -> None:
+    result = measured(context=FIVE)
+    axes = valence.figure(result).axes[0]
+    assert {"male", "female", "christian", "muslim"} <= {text.get_text() for text in axes.texts}
+    marked = {round(float(line.get_xdata()[0]), 6) for line in axes.lines if len(line.get_xdata()) == 1}
+    for row in result.tables["categories"]:
+        assert {round(row["mean_first"], 6), round(row["mean_second"], 6)} <= marked
+
+
+def test_the_bars_of_a_decile_are_as_long_as_the_shares(measured: Any) -> None:
+    result = measured(context={**FIVE, "orders": "all"})
+    drawing = deciles.figure(result)
+    axes = drawing.axes[0]
+    shares = sorted(row["share"] for row in result.tables["deciles"] if row["end"] == "top")
+    ends = [
+        max(bar.get_x() + bar.get_width() for bar in axes.patches if round(bar.get_y() + 0.375) == y) for y in range(10)
+    ]
+    assert ends == pytest.approx(shares)
+    assert {label.get_text() for label in axes.get_legend().get_texts()} == {f"position {n}" for n in range(1, 6)}
+
+
+def test_every_interaction_has_a_cell(measured: Any) -> None:
+    result = measured(context=FIVE)
+    heat = interactions.figure(result).axes[1]
+    assert len(heat.texts) == 10
+    assert heat.images[0].get_array().count() == 10
+
+
+def test_the_lines_of_valnorm_are_the_layers(measured: Any) -> None:
+    result = measured(method="valnorm")
+    lines = {line.get_label(): line for line in valnorm.figure(result).axes[0].lines}
+    assert list(lines["projection, all words"].get_ydata()) == [row["r_projection"] for row in result.tables["layers"]]
+    assert "cosine, without the pole words" in lines
+
+
+def test_valnorm_of_one_layer_shows_the_words_alone(measured: Any) -> None:
+    assert len(valnorm.figure(measured(method="valnorm", layer=1)).axes) == 1
