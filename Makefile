@@ -27,6 +27,7 @@ $(VENV)/dev: $(VENV)/core
 
 demo: $(VENV)/core
 	@$(BIN)/harness run experiment=demo
+	@$(BIN)/harness audit last
 	@echo "compare the runs in the MLflow UI:  make ui"
 
 test: lint typecheck

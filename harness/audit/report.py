@@ -20,7 +20,7 @@ from harness.result import Result, ResultStore, write_atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_CURVES = 12
+MOST_CURVES = 8
 """Curves that are drawn: those of the widest range of d; the overview and the table have all."""
 
 SHORTEST_CURVE = 4

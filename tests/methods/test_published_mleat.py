@@ -43,3 +43,17 @@ def test_the_p_values_that_decide_patterns_are_exact(measured: dict[str, Result]
         for target in "xy":
             low, high = (result.metrics[f"level2_{target}_p_{end}"] for end in ("low", "high"))
             assert (low < 0.05) == (high < 0.05)
+
+
+def test_the_papers_own_convention_gives_every_asterisk_and_pattern(tmp_path: Path) -> None:
+    arguments = ["run", "experiment=wolfe2024_table4", "stats=wolfe2024", f"paths.runs={tmp_path}"]
+    assert main([*arguments, "tracking=none", "figures=never"]) == 0
+    table = load_published("wolfe2024.table4")
+    compared = 0
+    for result in ResultStore(tmp_path):
+        for statistic, p in (("level1_d", "p"), ("level2_x_d", "level2_x_p"), ("level2_y_d", "level2_y_p")):
+            row = table[(table["test"] == result.factors["test"]) & (table["statistic"] == statistic)].iloc[0]
+            assert bool(row["significant"]) == (result.metrics[p] < 0.05), (result.factors["test"], statistic)
+            compared += 1
+        assert result.labels["pattern"] == printed_beside(result, table)["pattern"].value
+    assert compared == 30
