@@ -191,27 +191,39 @@ def contextual_sets(
             sets[slot] = VectorSet(concept.name, tuple(kept[slot]), means)
     if items and cell.unequal == "downsample" and "X" in sets and "Y" in sets:
         _even_items(sets, seed=cell.seed, result=result)
-    for slot, pole in zip(POLE_SLOTS, cell.poles or (), strict=False):
-        blocks = vectors.blocks(cell, pole, layer, source=BARE)
-        means = np.stack([np.asarray(blocks[word], dtype=np.float64).mean(axis=0) for word in pole.words])
-        sets[slot] = VectorSet(pole.name, pole.words, means)
+    sets |= _pole_sets(cell, vectors, layer)
     return _postprocessed(cell, sets), {slot: {"used": kept[slot], "dropped": lost[slot]} for slot in concepts}
 
 
 def contextual_blocks(
     cell: Cell, vectors: ContextualVectors, concepts: Mapping[str, Concept], layer: int, result: Result
-) -> tuple[dict[str, BlockSet], Used]:
-    """Return the vectors of a test by slot as they are stored: a block for each stimulus, mapped and not copied."""
+) -> tuple[dict[str, BlockSet], dict[str, VectorSet], Used]:
+    """Return the vectors of a test by slot as they are stored: a block for each stimulus, mapped and not copied.
+
+    Beside them stand the poles of the cell's subspace, if it has one, a row for each word.
+    """
     kept, lost = _kept_stimuli(cell, concepts, result)
     sets: dict[str, BlockSet] = {}
     for slot, concept in cell.concepts.items():
         blocks = vectors.blocks(cell, concept, layer)
         sets[slot] = BlockSet(concept.name, tuple(kept[slot]), tuple(blocks[word] for word in kept[slot]))
     used = {slot: {"used": kept[slot], "dropped": lost[slot]} for slot in concepts}
+    poles = _pole_sets(cell, vectors, layer)
     if cell.postprocess is None:
-        return sets, used
-    changed = _postprocessed(cell, {slot: _joined(whole) for slot, whole in sets.items()})
-    return {slot: _cut(s, changed[slot].vectors) for slot, s in sets.items()}, used
+        return sets, poles, used
+    changed = _postprocessed(cell, {slot: _joined(whole) for slot, whole in sets.items()} | poles)
+    cut = {slot: _cut(s, changed[slot].vectors) for slot, s in sets.items()}
+    return cut, {slot: changed[slot] for slot in poles}, used
+
+
+def _pole_sets(cell: Cell, vectors: ContextualVectors, layer: int) -> dict[str, VectorSet]:
+    """Return the vectors of the poles of a cell's subspace by slot, each word read alone; nothing if it has none."""
+    sets: dict[str, VectorSet] = {}
+    for slot, pole in zip(POLE_SLOTS, cell.poles or (), strict=False):
+        blocks = vectors.blocks(cell, pole, layer, source=BARE)
+        means = np.stack([np.asarray(blocks[word], dtype=np.float64).mean(axis=0) for word in pole.words])
+        sets[slot] = VectorSet(pole.name, pole.words, means)
+    return sets
 
 
 def _joined(whole: BlockSet) -> VectorSet:

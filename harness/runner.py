@@ -101,7 +101,6 @@ def _measure(cell: Cell, encoders: Encoders, result: Result) -> None:
     elif is_static(cell.model):
         concepts |= dict(zip(POLE_SLOTS, cell.poles or (), strict=False))
         forms = {form for c in concepts.values() for fs in c.fallbacks.values() for form in fs}
-        concepts |= dict(zip(POLE_SLOTS, cell.poles or (), strict=False))
         encoder = encoders.get(cell, frozenset(forms.union(*(c.words for c in concepts.values()))))
         looked_up, result.words = collect(cell, encoder, concepts, result)
         measurement, sets = _apply(cell, looked_up), looked_up
@@ -166,8 +165,8 @@ def _measure_layer(
     cell: Cell, vectors: ContextualVectors, concepts: Mapping[str, Concept], layer: int, result: Result
 ) -> tuple[Measurement, Mapping[str, Sized], Used]:
     if method_spec(cell.method).blocks:
-        blocks, used = contextual_blocks(cell, vectors, concepts, layer, result)
-        return _apply(cell, {}, blocks, model=fingerprint(result.identity["model"])), blocks, used
+        blocks, poles, used = contextual_blocks(cell, vectors, concepts, layer, result)
+        return _apply(cell, poles, blocks, model=fingerprint(result.identity["model"])), blocks, used
     sets, used = contextual_sets(cell, vectors, concepts, layer, result)
     return _apply(cell, sets), sets, used
 

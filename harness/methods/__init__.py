@@ -96,6 +96,7 @@ METHODS = {
             items=True,
             blocks=True,
             logged=_CEAT_CHOICES,
+            associations=("cosine", "projection"),
         ),
         MethodSpec(
             name="mlceat",
@@ -107,6 +108,7 @@ METHODS = {
             items=True,
             blocks=True,
             logged=_CEAT_CHOICES,
+            associations=("cosine", "projection"),
         ),
         MethodSpec(
             name="lpbs",

@@ -13,9 +13,10 @@ from harness.methods.base import BlockSet, Inputs, Measurement, Row
 from harness.methods.ceat_draws import SLOTS, draw_contexts
 from harness.methods.ceat_tables import convergence_rows, histogram_rows, sample_rows, samples_enough
 from harness.methods.null import permutation_p
+from harness.methods.projection import Subspace
 from harness.methods.weat import SIGNIFICANT, p_metrics
 from harness.options import StatsOptions
-from harness.stats.ceat_kernel import Drawn, ceat_samples
+from harness.stats.ceat_kernel import Drawn, ceat_samples, scored_samples
 from harness.stats.effect import cohens_d
 from harness.stats.meta import Alternative, RandomEffects, effect_variance, random_effects
 from harness.stats.permutation import Alternative as Tail
@@ -53,7 +54,17 @@ class Ceat:
         return 1.0 / (self.v + self.combined.tau2)
 
 
-def ceat(X: Blocks, Y: Blocks, A: Blocks, B: Blocks, drawn: Drawn, *, stats: StatsOptions, seed: int = 0) -> Ceat:
+def ceat(
+    X: Blocks,
+    Y: Blocks,
+    A: Blocks,
+    B: Blocks,
+    drawn: Drawn,
+    *,
+    stats: StatsOptions,
+    seed: int = 0,
+    subspace: Subspace | None = None,
+) -> Ceat:
     """Measure a WEAT on every sample of contexts and combine the effect sizes by a random-effects model.
 
     Parameters
@@ -66,6 +77,8 @@ def ceat(X: Blocks, Y: Blocks, A: Blocks, B: Blocks, drawn: Drawn, *, stats: Sta
         The conventions to follow.
     seed
         Seed of whatever else is drawn: shuffles of the null.
+    subspace
+        What the targets' contexts are projected on in place of the cosines with A and B.
 
     Notes
     -----
@@ -75,10 +88,30 @@ def ceat(X: Blocks, Y: Blocks, A: Blocks, B: Blocks, drawn: Drawn, *, stats: Sta
     words, so SE tells how exactly the mean over contexts is known, and nothing about other words: for those see
     ``p_stimulus``.
     """
+    if subspace is not None:
+        return combined_samples(
+            *projected_samples(X, Y, drawn, subspace, ddof=stats.ddof), len(X), stats=stats, seed=seed
+        )
     found = ceat_samples(X, Y, A, B, drawn, ddof=stats.ddof, keep_s=True)
     if found.s is None:
         raise TypeError("the kernel was asked to keep s")
     return combined_samples(found.d, found.v, found.s, len(X), stats=stats, seed=seed)
+
+
+def projected_samples(
+    X: Blocks, Y: Blocks, drawn: Drawn, subspace: Subspace, *, ddof: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return d, V and s of every sample where s(w) = S(w, U), the projection of the context drawn (omrani2023, eq. 1).
+
+    Every context is projected once, whatever the number of samples.
+    """
+    columns = [
+        subspace.project(block)[rows]
+        for blocks, drawn_rows in ((X, drawn.x), (Y, drawn.y))
+        for block, rows in zip(blocks, np.asarray(drawn_rows).T, strict=True)
+    ]
+    s = np.stack(columns, axis=1)
+    return *scored_samples(s, len(X), ddof=ddof), s
 
 
 def combined_samples(d: FloatArray, v: FloatArray, s: FloatArray, n_x: int, *, stats: StatsOptions, seed: int) -> Ceat:
@@ -134,7 +167,7 @@ def sample_p(
 def measure(inputs: Inputs) -> Measurement:
     """Measure a cell by CEAT."""
     X, Y, A, B = (inputs.blocks[slot].blocks for slot in SLOTS)
-    found = ceat(X, Y, A, B, inputs_draw(inputs), stats=inputs.stats, seed=inputs.seed)
+    found = ceat(X, Y, A, B, inputs_draw(inputs), stats=inputs.stats, seed=inputs.seed, subspace=inputs.subspace)
     return measurement(found, inputs)
 
 

@@ -19,12 +19,14 @@ from harness.methods.ceat import (
     effect_metrics,
     in_sample_variance,
     inputs_draw,
+    projected_samples,
     sample_p,
 )
 from harness.methods.ceat import measurement as ceat_measurement
 from harness.methods.ceat_draws import SLOTS
 from harness.methods.mleat import PATTERNS, Attribute, associated
 from harness.methods.null import permutation_p
+from harness.methods.projection import Subspace
 from harness.options import StatsOptions
 from harness.stats.ceat_kernel import CeatLevels, Drawn, ceat_levels
 from harness.stats.effect import cohens_d
@@ -87,7 +89,17 @@ class MlCeat:
         return PATTERNS[self.level2["X"].by_words, self.level2["Y"].by_words]
 
 
-def mlceat(X: Blocks, Y: Blocks, A: Blocks, B: Blocks, drawn: Drawn, *, stats: StatsOptions, seed: int = 0) -> MlCeat:
+def mlceat(
+    X: Blocks,
+    Y: Blocks,
+    A: Blocks,
+    B: Blocks,
+    drawn: Drawn,
+    *,
+    stats: StatsOptions,
+    seed: int = 0,
+    subspace: Subspace | None = None,
+) -> MlCeat:
     """Measure ML-EAT on every sample of contexts.
 
     Parameters as in ``harness.methods.ceat.ceat``.
@@ -96,16 +108,20 @@ def mlceat(X: Blocks, Y: Blocks, A: Blocks, B: Blocks, drawn: Drawn, *, stats: S
     -----
     wolfe2024 leaves contexts other than one sentence a word to future work. Level 1 is the CEAT of guo2021. At level 2
     every sample has a d and a p for each target (wolfe2024, eq. 5–8), hence one of the nine patterns; the effect sizes
-    are combined by the same random-effects model as at level 1. Level 3 averages means and standard deviations.
+    are combined by the same random-effects model as at level 1. Level 3 averages means and standard deviations. With
+    a subspace, level 1 has S(t, U) and the levels below have S(t, {a}), as in ``harness.methods.mleat.mleat``.
     """
-    found = ceat_levels(X, Y, A, B, drawn, ddof=stats.ddof)
+    found = ceat_levels(X, Y, A, B, drawn, ddof=stats.ddof, by="cosine" if subspace is None else "projection")
+    level1 = (found.d, found.v, found.s)
+    if subspace is not None:
+        level1 = projected_samples(X, Y, drawn, subspace, ddof=stats.ddof)
     level2 = {
         target: _level2(d, u, len(A), stats=stats, seed=[seed, stream])
         for target, d, u, stream in (("X", found.d_x, found.u_x, 3), ("Y", found.d_y, found.u_y, 4))
     }
     sides = zip(level2["X"].associations, level2["Y"].associations, strict=True)
     return MlCeat(
-        level1=combined_samples(found.d, found.v, found.s, len(X), stats=stats, seed=seed),
+        level1=combined_samples(*level1, len(X), stats=stats, seed=seed),
         level2=level2,
         level3=_level3(found),
         patterns=tuple(PATTERNS[x, y] for x, y in sides),
@@ -138,7 +154,7 @@ def measure(inputs: Inputs) -> Measurement:
     """Measure a cell by multilevel CEAT."""
     sets = {slot: inputs.blocks[slot] for slot in SLOTS}
     X, Y, A, B = (blocks.blocks for blocks in sets.values())
-    found = mlceat(X, Y, A, B, inputs_draw(inputs), stats=inputs.stats, seed=inputs.seed)
+    found = mlceat(X, Y, A, B, inputs_draw(inputs), stats=inputs.stats, seed=inputs.seed, subspace=inputs.subspace)
     result = ceat_measurement(found.level1, inputs)
     modal = next(sides for sides, pattern in PATTERNS.items() if pattern == found.modal)
     for (target, level2), side in zip(found.level2.items(), modal, strict=True):

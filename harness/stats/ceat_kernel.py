@@ -182,14 +182,32 @@ def ceat_samples(
     return CeatSamples(d=scores.d("over X ∪ Y"), v=scores.variance, s=s)
 
 
+def scored_samples(s: FloatArray, n_x: int, *, ddof: int = 1) -> tuple[FloatArray, FloatArray]:
+    """Return d and V of samples whose associations are known already: a row of X then Y for each."""
+    scores = _Scores(len(s), n_x=n_x)
+    scores.put(0, len(s), s, ddof=ddof)
+    return scores.d("over X ∪ Y"), scores.variance
+
+
 def ceat_levels(
-    X: Blocks, Y: Blocks, A: Blocks, B: Blocks, drawn: Drawn, *, ddof: int = 1, workers: int | None = None
+    X: Blocks,
+    Y: Blocks,
+    A: Blocks,
+    B: Blocks,
+    drawn: Drawn,
+    *,
+    ddof: int = 1,
+    by: Literal["cosine", "projection"] = "cosine",
+    workers: int | None = None,
 ) -> CeatLevels:
     """Measure ML-EAT at all three levels on every sample of contexts (wolfe2024 on guo2021's samples).
 
     Parameters as in :func:`ceat_samples`, whose d, V and s it gives too; the full matrix of cosines makes it slower.
+    ``by="projection"`` has t·a/‖a‖ in the place of the cosines: targets keep their length.
     """
     targets, attributes, n_x, n_a = _prepare(X, Y, A, B, drawn, ddof=ddof)
+    if by == "projection":
+        targets.scale[:] = 1.0
     samples, dim = targets.samples, targets.dim
     if min(n_x, targets.stimuli - n_x) * min(n_a, attributes.stimuli - n_a) <= ddof:
         raise EmptySetError(f"A level 3 matrix of one cosine has no standard deviation with ddof={ddof}.")

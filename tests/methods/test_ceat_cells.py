@@ -74,6 +74,19 @@ def test_ceat_measures_a_test_in_its_contexts(measured: Callable[..., Result], m
     assert result.factors["missing"] is None
 
 
+@pytest.mark.parametrize("method", ["ceat", "mlceat"])
+def test_ceat_measures_by_projection_between_two_concepts(measured: Callable[..., Result], method: str) -> None:
+    poles = ["caliskan2017/pleasant", "caliskan2017/unpleasant"]
+    projection = {"name": "projection", "poles": poles, "permutations": 19}
+    result = measured(method=method, few={}, association=projection)
+    assert (result.status, result.reason) == ("finished", "")
+    assert result.factors["association"] == "projection"
+    assert 0.0 < result.metrics["pole_p"] <= 1.0
+    cosine = measured(method=method, few={})
+    assert result.fingerprint != cosine.fingerprint
+    assert abs(result.metrics["ces"] - cosine.metrics["ces"]) > 1e-6
+
+
 def test_stimuli_without_contexts_are_named_and_left_out(measured: Callable[..., Result]) -> None:
     result = measured()
     assert result.status == "finished"
