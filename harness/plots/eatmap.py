@@ -64,6 +64,12 @@ def group_names(result: Result) -> dict[str, str]:
     return targets | {row["attribute"]: row["concept"] for row in rows}
 
 
+def pattern_text(result: Result) -> str:
+    """Return the pattern, and where it is that of most samples (multilevel CEAT) how many of them show it."""
+    share = result.metrics.get("pattern_share")
+    return result.labels["pattern"] + ("" if share is None else f" in {share:.0%} of samples")
+
+
 def level1_text(result: Result) -> str:
     """Return the level 1 effect in words."""
     metrics = result.metrics
@@ -75,7 +81,7 @@ def figure(result: Result) -> Figure:
     drawing = new_figure(4.6, 3.9)
     axes = drawing.subplots()
     draw_map(axes, result, width=18, fontsize=9, cosines=True)
-    title = f"{cell_label(result)}: {result.labels['pattern']}\n{level1_text(result)}"
+    title = f"{cell_label(result)}: {pattern_text(result)}\n{level1_text(result)}"
     axes.set_title(title, loc="left", fontsize=10)
     return drawing
 
@@ -93,7 +99,7 @@ def eatmap_grid(results: Sequence[Result]) -> Figure:
         axes.set_axis_off()
     for axes, result in zip(grid.flat, results, strict=False):
         draw_map(axes, result, width=13, fontsize=7, cosines=False)
-        title = f"{cell_label(result)}\n{result.labels['pattern']}\n{level1_text(result)}"
+        title = f"{cell_label(result)}\n{pattern_text(result)}\n{level1_text(result)}"
         axes.set_title(title, loc="left", fontsize=7.5)
     return drawing
 
@@ -141,7 +147,7 @@ def eatmap_text(result: Result) -> str:
     cells = {(cell.target, cell.attribute): cell for cell in quadrants(result)}
     inner = max(len(cell.effect) for cell in cells.values()) + 2
     inner = max(inner, len(names["X"]), len(names["Y"]))
-    lines = [f"{cell_label(result)}: {result.labels['pattern']}, {level1_text(result)}"]
+    lines = [f"{cell_label(result)}: {pattern_text(result)}, {level1_text(result)}"]
     lines.append(" " * left + "".join(f"  {names[target]:^{inner + 4}}" for target in "XY"))
     for attribute in "AB":
         row = [cells[target, attribute] for target in "XY"]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from harness.methods.ceat import measure
 from harness.methods.mlceat import measure as measure_levels
-from harness.plots import ceat_distribution, convergence, draw
+from harness.plots import ceat_distribution, convergence, draw, eatmap
 from harness.result import Result
 from tests.methods.ceat_blocks import block_sets, inputs_of
 
@@ -82,3 +82,10 @@ def test_a_result_read_back_draws_all_figures(tmp_path: Path) -> None:
     result = Result(**json.loads(result_of(levels=True).to_json()))
     names = {path.name for path in draw(result, tmp_path)}
     assert {"ceat_distribution.png", "convergence.svg", "eatmap.png", "associations.png"} <= names
+
+
+def test_the_eat_map_of_many_samples_tells_how_many_show_its_pattern() -> None:
+    result = result_of(levels=True)
+    title = f"{result.labels['pattern']} in {result.metrics['pattern_share']:.0%} of samples"
+    assert title in texts(eatmap.figure(result))
+    assert title in eatmap.eatmap_text(result)
