@@ -92,11 +92,13 @@ class IntersectionalSource:
         orders: str,
         article: Article,
         shuffles: int = 0,
+        shuffle_size: int = 0,
         shuffle_seed: int = 0,
     ) -> None:
         self.label = label
         self.categories = categories
         self.shuffles = shuffles
+        self._shuffle_size = shuffle_size
         self._shuffle_seed = shuffle_seed
         self._orders = orders
         self._article: Article = article
@@ -108,8 +110,8 @@ class IntersectionalSource:
         every = about.permutations if self._orders == "all" else about.combinations
         shuffled = (
             sentence
-            for order in about.drawn_orders(self.shuffles, seed=self._shuffle_seed)
-            for sentence in about.combinations(article=self._article, order=order)
+            for number, order in enumerate(about.drawn_orders(self.shuffles, seed=self._shuffle_seed))
+            for sentence in about.combinations(article=self._article, order=order, size=self._shuffle_size, seed=number)
         )
         return (*every(article=self._article), *shuffled)
 
@@ -175,13 +177,15 @@ def _intersectional_source(config: Mapping[str, Any], stimuli: str | Path | None
     article = _choice(config, "article", ("agree", "fixed"))
     # Where every order is written out, there is none left to draw.
     shuffles = int(config.get("shuffles") or 0) if orders == "given" else 0
-    drawn = f"{shuffles} shuffles" if shuffles else ""
+    size = int(config.get("shuffle_size") or 0) if shuffles else 0
+    drawn = f"{shuffles} shuffles" + (f" of {size}" if size else "") if shuffles else ""
     return IntersectionalSource(
         categories,
         label=_label("intersectional", categories.name, _unless(orders, "given"), _unless(article, "agree"), drawn),
         orders=orders,
         article=cast(Article, article),
         shuffles=shuffles,
+        shuffle_size=size,
         shuffle_seed=int(config.get("shuffle_seed") or 0),
     )
 

@@ -79,7 +79,7 @@ class CategorySet(_Strict):
         return IntersectionalContext(Context(text, *spans["word"]), tuple(second), tuple(order))
 
     def combinations(
-        self, *, article: Article = "agree", order: Sequence[int] | None = None
+        self, *, article: Article = "agree", order: Sequence[int] | None = None, size: int = 0, seed: int = 0
     ) -> list[IntersectionalContext]:
         """Return every choice of terms in one order: 2^k sentences (omrani2023, Section 5.2: 4,096).
 
@@ -89,6 +89,8 @@ class CategorySet(_Strict):
             ``agree`` writes *an* before *old*, as published; ``fixed`` always *a*, which isolates the word.
         order
             The categories' indices from left to right; the set's own order if left out.
+        size, seed
+            A balanced part of so many sentences (see ``fraction``); 0 for all of them.
         """
         places = tuple(range(len(self.categories))) if order is None else tuple(order)
         if sorted(places) != list(range(len(self.categories))):
@@ -96,10 +98,9 @@ class CategorySet(_Strict):
                 f"The order {list(places)} of the categories {self.name} must name each index from 0 to "
                 f"{len(self.categories) - 1} once."
             )
-        return [
-            self.sentence(second, places, article=article)
-            for second in product((False, True), repeat=len(self.categories))
-        ]
+        every = product((False, True), repeat=len(self.categories))
+        chosen = self.fraction(size, seed=seed) if size else every
+        return [self.sentence(second, places, article=article) for second in chosen]
 
     def drawn_orders(self, count: int, *, seed: int = 0) -> list[tuple[int, ...]]:
         """Return so many different orders of the categories, none of them the set's own (omrani2023, Section 5.2)."""
@@ -112,6 +113,37 @@ class CategorySet(_Strict):
         while len(found) <= count:
             found[tuple(rng.sample(own, len(own)))] = None
         return list(found)[1:]
+
+    def fraction(self, size: int, *, seed: int = 0) -> list[tuple[bool, ...]]:
+        """Return a balanced part of all choices of terms, as ``second`` of each sentence.
+
+        Parameters
+        ----------
+        size
+            How many: a power of two, at least twice the number of categories; or 2^k, which is all of them.
+        seed
+            Of the generators that are drawn.
+
+        Notes
+        -----
+        A regular fractional factorial design of resolution IV: runs are the vectors of GF(2)^m with size = 2^m, and a
+        category is at its second term where its generator, a distinct vector of odd weight, has an odd product with
+        the run. Any three such generators are independent, so that each combination of terms of three categories
+        occurs equally often: no category's effect is mixed with another's, or with an interaction of two.
+        """
+        count = len(self.categories)
+        bits = size.bit_length() - 1
+        if size != 1 << bits or not 2 * count <= size <= 1 << count:
+            sizes = ", ".join(str(1 << m) for m in range(1, count + 1) if 1 << m >= 2 * count)
+            raise HarnessError(
+                f"context.shuffle_size={size}: a balanced part of {self.name}'s sentences has {sizes or 1 << count} "
+                "sentences; 0 takes all of them."
+            )
+        # The unit vectors come first, so that no two runs are the same.
+        units = [1 << m for m in range(bits)]
+        others = [vector for vector in range(1, size) if vector.bit_count() % 2 == 1 and vector not in units]
+        generators = (units + Random(seed).sample(others, max(0, count - bits)))[:count]
+        return [tuple(bool((run & g).bit_count() % 2) for g in generators) for run in range(size)]
 
     def permutations(self, *, article: Article = "agree") -> list[IntersectionalContext]:
         """Return every choice of terms in every order: k!·2^k sentences (omrani2023, Section 5.3: 3,840)."""

@@ -24,6 +24,7 @@ from harness.poles import design_of
 from harness.result import Result
 from harness.runner import Encoders, run
 from harness.stimuli import load_concept
+from harness.stimuli.categories import load_category_set
 from tests.planted_encoder import PlantedEncoder
 
 PLEASANT, UNPLEASANT = (load_concept(f"caliskan2017/{name}") for name in ("pleasant", "unpleasant"))
@@ -207,6 +208,34 @@ def test_the_same_seed_draws_the_same_orders() -> None:
     texts = [design({**TWELVE, "shuffles": 2, "shuffle_seed": seed}).texts for seed in (0, 0, 1)]
     assert texts[0] == texts[1] != texts[2]
     assert len(set(texts[0])) == 3 * 4096
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+@pytest.mark.parametrize(("context", "size"), [(FIVE, 16), (FIVE, 32), (TWELVE, 32), (TWELVE, 256), (TWELVE, 4096)])
+def test_a_part_of_an_order_crosses_every_three_categories(context: dict[str, Any], size: int, seed: int) -> None:
+    chosen = load_category_set(context["categories"]).fraction(size, seed=seed)
+    assert len(set(chosen)) == size
+    levels = np.array(chosen)
+    for three in combinations(range(levels.shape[1]), 3):
+        _, counts = np.unique(levels[:, three], axis=0, return_counts=True)
+        assert counts.tolist() == [size // 8] * 8
+
+
+def test_a_part_of_an_order_finds_what_is_planted(
+    encoder: Callable[..., PlantedEncoder], measured: Callable[..., Result]
+) -> None:
+    planted = encoder(terms={"male": 1.0})
+    result = measured(context={**FIVE, "shuffles": 3, "shuffle_size": 16})
+    assert len(planted.read) == 50 + 32 + 3 * 16
+    rows = {row["category"]: row["d"] for row in result.tables["orders"]}
+    assert rows["sex"][0] == pytest.approx(result.metrics["sex.d"])
+    assert min(rows["sex"]) > 1 > max(abs(d) for name in rows.keys() - {"sex"} for d in rows[name])
+
+
+@pytest.mark.parametrize("size", [3, 8, 64])
+def test_a_part_that_is_not_balanced_is_refused(size: int) -> None:
+    with pytest.raises(HarnessError, match="has 16, 32 sentences; 0 takes all of them"):
+        design({**FIVE, "shuffles": 1, "shuffle_size": size})
 
 
 def test_more_orders_than_there_are_is_refused() -> None:
