@@ -58,8 +58,9 @@ class ContextConfig:
     singular or plural sentences of count nouns; ``article`` is *a* or *an* by sound (``agree``) or always *a*
     (``fixed``). ``categories`` and ``orders`` (``given`` or ``all``) are those of intersectional sentences; beside the
     given order, ``shuffles`` others are drawn with ``shuffle_seed``, to see what word order does, with all sentences of
-    each or a balanced part of ``shuffle_size``. ``corpus`` is a built corpus in ``folder``, ``window`` the words on each side of the stimulus (0: the sentence,
-    null: as the corpus was built), ``contexts`` how many a stimulus has at most (null: all that are stored).
+    each or a balanced part of ``shuffle_size``. ``corpus`` is a built corpus in ``folder``, ``window`` the words on
+    each side of the stimulus (0: the sentence, null: as the corpus was built), ``contexts`` how many a stimulus has at most
+    (null: all that are stored).
     """
 
     name: str = "bare"
