@@ -15,7 +15,7 @@ from harness.contexts.supply import Supply, text_supply
 from harness.contexts.texts import most_contexts, texts_digest
 from harness.errors import HarnessError
 from harness.lexica import load_lexicon
-from harness.methods import method_spec
+from harness.methods import MethodSpec, method_spec
 from harness.methods.projection import SubspaceOptions
 from harness.models import is_static, model_identity
 from harness.options import StatsOptions, one_of
@@ -84,6 +84,11 @@ class Cell:
     subspace: SubspaceOptions | None = None
 
     @property
+    def spec(self) -> MethodSpec:
+        """The method, as it is when it measures by the cell's association."""
+        return method_spec(self.method, association=self.association)
+
+    @property
     def source(self) -> ContextSource:
         """Where the texts come from that a contextual model reads."""
         return _source(self.config)
@@ -110,7 +115,7 @@ class Cell:
             test = load_test(reference, target=config["target"], stimuli=stimuli)
         except NoVariantError as error:
             test, unmet = load_test(reference, stimuli=stimuli), str(error)
-        spec = method_spec(config["method"]["name"])
+        spec = method_spec(config["method"]["name"], association=config["association"]["name"])
         poles = _poles(config, test) if spec.poles or config["association"]["name"] == "projection" else None
         if spec.name == "valnorm" and isinstance(test, ValenceTest) and poles is not None:
             test = _rated(config, test, poles)
@@ -122,7 +127,8 @@ class Cell:
             context = source.label
             try:
                 adjectives = stats.lpbs_attributes == "adjectives"
-                pairs = pair_supply(source, dict(slots(test)), adjectives=adjectives)
+                least, share = _enough(spec, stats)
+                pairs = pair_supply(source, dict(slots(test)), adjectives=adjectives, least=least, share=share)
                 texts, unit = pairs.digest, config["unit"] if pairs.sentences > 1 else None
             except HarnessError as error:
                 unmet = unmet or str(error)
@@ -131,9 +137,9 @@ class Cell:
             source = _source(config)
             context = source.label
             try:
-                least = stats.ceat_min_contexts if spec.uses("ceat_min_contexts") else 1
+                least, share = _enough(spec, stats)
                 supply = text_supply(source, dict(slots(test)), least=least)
-                unmet = unmet or supply.unmet(share=stats.ceat_min_share if spec.uses("ceat_min_share") else 0.0)
+                unmet = unmet or supply.unmet(share=share)
                 concepts = list(supply.kept.values())
                 texts = texts_digest(source, concepts)
                 by_item = spec.items and spec.test_kind != "valence" and most_contexts(source, concepts) > 1
@@ -167,7 +173,7 @@ class Cell:
 
     def factors(self) -> dict[str, str | int | float | None]:
         """Return the design choices by name: MLflow's params and the first columns of every table."""
-        spec = method_spec(self.method)
+        spec = self.spec
         return {
             "model": str(self.model["name"]),
             "test": self.test.name,
@@ -215,13 +221,19 @@ class Cell:
     def _moves(self, option: str) -> bool:
         """Return whether a stats option has an effect on this cell: its method's, and for probabilities its head's."""
         idle = {"masked": "lpbs_causal", "causal": "lpbs_multi_token"}.get(str(self.model.get("head")))
-        return method_spec(self.method).uses(option) and option != idle
+        return self.spec.uses(option) and option != idle
 
     def _stored_as(self) -> str | None:
         """Return the type of number that vectors are rounded to in the store, if that is not the model's own."""
         dtype = (self.config.get("store") or {}).get("dtype", "float32")
-        vectors = not is_static(self.model) and not method_spec(self.method).pairs
+        vectors = not is_static(self.model) and not self.spec.pairs
         return str(dtype) if vectors and dtype != "float32" else None
+
+
+def _enough(spec: MethodSpec, stats: StatsOptions) -> tuple[int, float]:
+    """Return how many texts a stimulus needs, and which share of a set's stimuli have to have so many."""
+    least = stats.ceat_min_contexts if spec.uses("ceat_min_contexts") else 1
+    return least, stats.ceat_min_share if spec.uses("ceat_min_share") else 0.0
 
 
 def slots(test: Test) -> Iterator[tuple[str, Concept]]:
@@ -323,7 +335,7 @@ def compatible(cell: Cell) -> str | None:
     """Return why this combination has no meaning, or None if it has one."""
     if cell.unmet:
         return cell.unmet
-    spec = method_spec(cell.method)
+    spec = cell.spec
     if cell.test.kind != spec.test_kind:
         return f"{cell.method} measures tests of kind {spec.test_kind}; {cell.test.name} is of kind {cell.test.kind}"
     if cell.association not in spec.associations:

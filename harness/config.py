@@ -59,8 +59,9 @@ class ContextConfig:
     (``fixed``). ``categories`` and ``orders`` (``given`` or ``all``) are those of intersectional sentences; beside the
     given order, ``shuffles`` others are drawn with ``shuffle_seed``, to see what word order does, with all sentences of
     each or a balanced part of ``shuffle_size``. ``corpus`` is a built corpus in ``folder``, ``window`` the words on
-    each side of the stimulus (0: the sentence, null: as the corpus was built), ``contexts`` how many a stimulus has at most
-    (null: all that are stored).
+    each side of the stimulus (0: the sentence, null: as the corpus was built), ``contexts`` how many a stimulus has at
+    most (null: all that are stored). ``gap`` is how many words at most stand between a target and an attribute in a
+    sentence that holds both (null: 18).
     """
 
     name: str = "bare"
@@ -76,6 +77,7 @@ class ContextConfig:
     corpus: str | None = None
     window: int | None = None
     contexts: int | None = None
+    gap: int | None = None
     folder: str | None = None
     description: str = ""
 

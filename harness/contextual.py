@@ -18,7 +18,6 @@ from harness.contexts.texts import stimulus_contexts
 from harness.encoders.protocol import ContextualEncoder, View
 from harness.encoding import Limits, Need, encode_missing
 from harness.errors import HarnessError
-from harness.methods import method_spec
 from harness.methods.base import POLE_SLOTS, BlockSet, VectorSet
 from harness.models import is_static, open_contextual, vectors_identity
 from harness.progress import Progress, silent
@@ -34,7 +33,7 @@ BARE = BareSource()
 
 def reads_vectors(cell: Cell) -> bool:
     """Return whether a cell reads vectors of texts: its model is not static, and its method measures vectors."""
-    return not is_static(cell.model) and not method_spec(cell.method).pairs
+    return not is_static(cell.model) and not cell.spec.pairs
 
 
 def view_of(cell: Cell) -> View:
@@ -177,7 +176,7 @@ def contextual_sets(
     cell: Cell, vectors: ContextualVectors, concepts: Mapping[str, Concept], layer: int, result: Result
 ) -> tuple[dict[str, VectorSet], Used]:
     """Return the vectors of a test by slot: every text a row, or one row a stimulus, the mean over its texts."""
-    items = method_spec(cell.method).items
+    items = cell.spec.items
     kept, lost = _kept_stimuli(cell, concepts, result)
     sets: dict[str, VectorSet] = {}
     for slot, concept in cell.concepts.items():

@@ -12,16 +12,22 @@ from numpy.typing import NDArray
 from harness.balance import drawn
 from harness.cell import Cell
 from harness.contexts import PairContext
-from harness.contexts.pairs import ATTRIBUTES, TARGETS, UNREAD_ATTRIBUTE, PairSource, PairSupply
+from harness.contexts.context import ATTRIBUTES, TARGETS
+from harness.contexts.pairs import UNREAD_ATTRIBUTE, PairSource, PairSupply
+from harness.contexts.pairs_corpus import CorpusPair, PairCorpusSource
 from harness.encoders.likelihood import PairScorer, likelihood_identity, open_scorer
 from harness.errors import HarnessError
-from harness.methods.base import PairLikelihoods
+from harness.likelihoods_corpus import score_corpus, shown_targets, usable
+from harness.methods.base import PairLikelihoods, PairSentences
 from harness.progress import Progress, silent
 from harness.result import Result
 from harness.scores import ScoreStore
 from harness.stimuli import Concept
 
 Used = dict[str, dict[str, list[str]]]
+
+Example = tuple[str, str, PairContext]
+"""A slot, a word of it, and a sentence that holds the word in that role."""
 
 
 class Likelihoods:
@@ -46,15 +52,19 @@ class Likelihoods:
             self._open = (key, scorer, scores)
         return self._open[1], self._open[2]
 
-    def measure(self, cell: Cell, result: Result) -> tuple[PairLikelihoods, Used]:
+    def measure(self, cell: Cell, result: Result) -> tuple[PairLikelihoods | PairSentences, Used]:
         """Return the log-probabilities of a cell, and which words were used; what was left out is noted."""
         source, supply = cell.source, cell.pairs
-        if not isinstance(source, PairSource) or supply is None:
+        if supply is None:
             raise ValueError("this cell has no sentences with a target and an attribute")
         scorer, store = self._opened(cell)
         if scorer.estimator == "left" and not supply.attribute_first:
             raise HarnessError(f"{UNREAD_ATTRIBUTE}.")
-        concepts, lost = _known_words(cell, supply, scorer, source, result)
+        if isinstance(source, PairCorpusSource):
+            return self._measure_corpus(cell, supply, source, result)
+        if not isinstance(source, PairSource):
+            raise TypeError(f"{source.label} writes no sentences with a target and an attribute")
+        concepts, lost = _known_words(cell, supply, scorer, _examples(source, supply.concepts), result)
         given: dict[str, NDArray[np.float64]] = {}
         prior: dict[str, NDArray[np.float64]] = {}
         neutral = scorer.head == "causal"
@@ -66,9 +76,56 @@ class Likelihoods:
             ends = np.cumsum([len(texts[slot][0]) for slot in TARGETS])[:-1]
             for slot, values in zip(TARGETS, np.split(found, ends), strict=True):
                 scores[slot] = values.reshape(texts[slot][1])
-        words = {slot: {"used": list(concept.words), "dropped": lost[slot]} for slot, concept in concepts.items()}
         used = {slot: concept.words for slot, concept in concepts.items()}
-        return PairLikelihoods(scorer.estimator, used, given, prior), words
+        return PairLikelihoods(scorer.estimator, used, given, prior), _words(concepts, lost)
+
+    def _measure_corpus(
+        self, cell: Cell, supply: PairSupply, source: PairCorpusSource, result: Result
+    ) -> tuple[PairSentences, Used]:
+        """Score the sentences of a corpus, each with its target and with a counterpart drawn by the cell's seed."""
+        scorer, store = self._opened(cell)
+        pairs = list(supply.corpus or ())
+        for slot, absent in supply.without_sentence.items():
+            if absent:
+                sentence = f"{source.label} has too few sentences with a target and {', '.join(absent)} ({slot})"
+                if cell.missing == "error":
+                    raise HarnessError(f"{sentence}; use a larger corpus, or choose missing=drop.")
+                result.notes.append(f"{sentence}: left out.")
+        examples = shown_targets(pairs, supply.concepts)
+        known, lost = _known_words(cell, supply, scorer, examples, result)
+        left = scorer.estimator == "left"
+        pairs = usable(pairs, known, attribute_first=left)
+        concepts = {**known, **{slot: _with_sentences(known[slot], slot, pairs) for slot in ATTRIBUTES}}
+        for slot in ATTRIBUTES:
+            absent = [word for word in known[slot].words if word not in set(concepts[slot].words)]
+            lost[slot] = [*supply.without_sentence.get(slot, ()), *lost[slot], *absent]
+            if absent:
+                why = "before a target that can be scored" if left else "with a target that can be scored"
+                result.notes.append(f"No sentence is left {why} for {', '.join(absent)} ({slot}).")
+            if len(concepts[slot].words) < 2:
+                raise HarnessError(
+                    f"{source.label} has {len(concepts[slot].words)} attributes of {slot} ({concepts[slot].name}) in "
+                    "sentences that can be scored; at least 2 are needed."
+                )
+        found = score_corpus(
+            pairs,
+            concepts,
+            lambda texts, prior: store.scores(scorer, texts, prior=prior, progress=self._progress),
+            estimator=scorer.estimator,
+            neutral=scorer.head == "causal",
+            seed=cell.seed,
+            widest=source.gap,
+        )
+        return found, _words(concepts, lost)
+
+
+def _words(concepts: Mapping[str, Concept], lost: Mapping[str, list[str]]) -> Used:
+    return {slot: {"used": list(concept.words), "dropped": lost[slot]} for slot, concept in concepts.items()}
+
+
+def _with_sentences(concept: Concept, slot: str, pairs: Sequence[CorpusPair]) -> Concept:
+    held = {pair.attribute for pair in pairs if pair.attribute_slot == slot}
+    return _only(concept, [word for word in concept.words if word in held])
 
 
 def _sentences(
@@ -90,11 +147,11 @@ def _sentences(
 
 
 def _known_words(
-    cell: Cell, supply: PairSupply, scorer: PairScorer, source: PairSource, result: Result
+    cell: Cell, supply: PairSupply, scorer: PairScorer, examples: Sequence[Example], result: Result
 ) -> tuple[dict[str, Concept], dict[str, list[str]]]:
     """Return the concepts with the words that the model can score, and those that were left out."""
     concepts = supply.concepts
-    pieces = _pieces(scorer, source, concepts)
+    pieces = _pieces(scorer, examples)
     lost: dict[str, list[str]] = {slot: list(supply.without_adjective.get(slot, [])) for slot in concepts}
     for slot, words in lost.items():
         if words:
@@ -146,11 +203,9 @@ def _only(concept: Concept, words: Sequence[str]) -> Concept:
     return Concept(name=concept.name, kind=concept.kind, words=tuple(words), part=concept.part, parts=parts)
 
 
-def _pieces(
-    scorer: PairScorer, source: PairSource, concepts: Mapping[str, Concept]
-) -> dict[tuple[str, str], list[tuple[int, ...]]]:
-    """Return the pieces of every word in each of its sentences, beside the first word of the other kind."""
-    asked: list[tuple[str, str, PairContext]] = []
+def _examples(source: PairSource, concepts: Mapping[str, Concept]) -> list[Example]:
+    """Return every word in each of its sentences, beside the first word of the other kind."""
+    asked: list[Example] = []
     for slot in TARGETS:
         for word in concepts[slot].words:
             sentences = source.pairs(concepts[slot], word, concepts["A"], concepts["A"].words[0])
@@ -159,6 +214,11 @@ def _pieces(
         for word in concepts[slot].words:
             sentences = source.pairs(concepts["X"], concepts["X"].words[0], concepts[slot], word)
             asked += [(slot, word, sentence) for sentence in sentences]
+    return asked
+
+
+def _pieces(scorer: PairScorer, asked: Sequence[Example]) -> dict[tuple[str, str], list[tuple[int, ...]]]:
+    """Return the pieces of every word in each of its sentences."""
     found: dict[tuple[str, str], list[tuple[int, ...]]] = {}
     tokens = scorer.tokens([sentence for *_, sentence in asked])
     for (slot, word, _), sentence in zip(asked, tokens, strict=True):

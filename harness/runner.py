@@ -14,11 +14,10 @@ from pathlib import Path
 
 from harness.balance import drawn
 from harness.cell import Cell, compatible, fingerprint, slots
-from harness.contexts.pairs import TARGETS
+from harness.contexts.context import TARGETS
 from harness.contextual import ContextualVectors, Used, contextual_blocks, contextual_sets, reads_vectors
 from harness.errors import HarnessError
 from harness.likelihoods import Likelihoods
-from harness.methods import method_spec
 from harness.methods.base import POLE_SLOTS, BlockSet, Inputs, Measurement, VectorSet
 from harness.models import Encoder, is_static, open_encoder
 from harness.poles import beginning, design_of, span
@@ -96,8 +95,9 @@ def _measure(cell: Cell, encoders: Encoders, result: Result) -> None:
     refuse_bad_lists(cell.test, concepts, unequal=cell.unequal, single=single)
     if cell.pairs:
         found, result.words = encoders.likelihoods.measure(cell, result)
-        inputs = Inputs(cell.test, {}, cell.stats, cell.seed, unit=cell.unit, likelihoods=found)
-        measurement, sets = method_spec(cell.method).measure()(inputs), found.words
+        model = fingerprint(result.identity["model"])
+        inputs = Inputs(cell.test, {}, cell.stats, cell.seed, unit=cell.unit, model=model, likelihoods=found)
+        measurement, sets = cell.spec.measure()(inputs), found.words
     elif is_static(cell.model):
         concepts |= dict(zip(POLE_SLOTS, cell.poles or (), strict=False))
         forms = {form for c in concepts.values() for fs in c.fallbacks.values() for form in fs}
@@ -132,7 +132,7 @@ def _apply(
         poles=spanned.names if spanned else None,
         design=design_of(cell),
     )
-    measurement = method_spec(cell.method).measure()(inputs)
+    measurement = cell.spec.measure()(inputs)
     if spanned:
         measurement.metrics |= spanned.metrics
         measurement.notes += spanned.notes
@@ -164,7 +164,7 @@ def _measure_layers(
 def _measure_layer(
     cell: Cell, vectors: ContextualVectors, concepts: Mapping[str, Concept], layer: int, result: Result
 ) -> tuple[Measurement, Mapping[str, Sized], Used]:
-    if method_spec(cell.method).blocks:
+    if cell.spec.blocks:
         blocks, poles, used = contextual_blocks(cell, vectors, concepts, layer, result)
         return _apply(cell, poles, blocks, model=fingerprint(result.identity["model"])), blocks, used
     sets, used = contextual_sets(cell, vectors, concepts, layer, result)

@@ -104,9 +104,9 @@ def _choices(row: Mapping[Hashable, Any]) -> tuple[tuple[str, str], ...]:
     """Return a printed row's choices as keys of a config."""
     given = dict(part.split("=", 1) for part in str(row["choice"]).split(";") if "=" in part)
     chosen = {key: given[key] for key in DIRECT if key in given}
-    if row["method"] == "lpbs":
-        chosen = {key: value for key, value in chosen.items() if key != "encoding"}
-        chosen |= {"context": "pairs", "association": "probability"}
+    if row["method"] == "lpbs" or given.get("association") == "probability":
+        chosen = {key: value for key, value in chosen.items() if key != "encoding"} | {"association": "probability"}
+        chosen |= {} if chosen.get("context") == "reddit" else {"context": "pairs"}
         chosen |= {"stats.lpbs_targets": "reduced"} if given.get("words") == "reduced" else {}
     if row["paper"] == "omrani2023":
         chosen |= {"pooling": "last", "stats": "omrani2023"}
@@ -137,7 +137,8 @@ def unavailable(need: Need, *, runs: Path) -> str | None:
     for group in ("context", "association"):
         name = dict(need.choices).get(group)
         if name is not None and config_file(group, name) is None:
-            more = ": --set context=corpus puts a corpus that is here in its place" if group == "context" else ""
+            here = "pairs_corpus" if dict(need.choices).get("association") == "probability" else "corpus"
+            more = f": --set context={here} puts a corpus that is here in its place" if group == "context" else ""
             return f"{group} {name} is not on this machine{more}"
     path = config_file("model", need.model)
     if path is None:

@@ -6,6 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
+TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
+"""The slots of a test whose words stand together in a sentence."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:

@@ -68,7 +68,8 @@ def corpus_folder(config: Mapping[str, Any]) -> Path:
     from harness.corpus.manifest import corpora_dir, find_corpus
 
     if not config.get("corpus"):
-        raise HarnessError("context=corpus has no corpus: set context.corpus to a name of `harness corpus ls`.")
+        name = config["name"]
+        raise HarnessError(f"context={name} has no corpus: set context.corpus to a name of `harness corpus ls`.")
     folder = Path(config["folder"]).expanduser() if config.get("folder") else corpora_dir(runs_dir())
     return find_corpus(str(config["corpus"]), folder)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from harness.contexts.context import Contexts, PairContext
+from harness.contexts.context import ATTRIBUTES, TARGETS, Contexts, PairContext
+from harness.contexts.pairs_corpus import CorpusPair, PairCorpusSource
 from harness.errors import HarnessError
 from harness.stimuli.adjectives import adjectives_of
 from harness.stimuli.grammar import part_of
@@ -33,14 +36,17 @@ NEUTRAL = {
 
 ANYTHING = "something"
 
-TARGETS, ATTRIBUTES = ("X", "Y"), ("A", "B")
-
 KEPT_PAIRS = 20_000
 
 UNREAD_ATTRIBUTE = (
     "the target stands before the attribute, which a causal model has not read by then: choose "
     "context.templates=lpbs_attribute_first, or stats.lpbs_causal=sentence"
 )
+
+
+def neutral_word(attribute: str, attributes: Concept) -> str:
+    """Return a word of the attribute's part of speech that says nothing."""
+    return NEUTRAL.get(part_of(attribute, attributes), ANYTHING)
 
 
 class PairSource:
@@ -79,7 +85,7 @@ class PairSource:
             Put a word in the attribute's place that says nothing, in the same agreement.
         """
         part = part_of(attribute, attributes)
-        shown = NEUTRAL.get(part, ANYTHING) if neutral else attribute
+        shown = neutral_word(attribute, attributes) if neutral else attribute
         return self._filled(target, shown, part_of(target, targets), part)
 
 
@@ -108,16 +114,24 @@ def every_pair(concepts: Mapping[str, Concept]) -> Iterator[tuple[Concept, str, 
 
 @dataclass(frozen=True)
 class PairSupply:
-    """What a cell scores: its concepts, the attributes that have no adjective, and the digest of every sentence."""
+    """What a cell scores: its concepts, the attributes that have no adjective, and the digest of every sentence.
+
+    ``sentences`` is how many an attribute has at most. ``corpus`` are those of a corpus, None where they are written
+    for every pair of words; ``without_sentence`` names the attributes that too few of them hold.
+    """
 
     concepts: dict[str, Concept]
     without_adjective: dict[str, list[str]]
     digest: str
     sentences: int
     attribute_first: bool
+    corpus: tuple[CorpusPair, ...] | None = None
+    without_sentence: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-def pair_supply(source: object, concepts: Mapping[str, Concept], *, adjectives: bool) -> PairSupply:
+def pair_supply(
+    source: object, concepts: Mapping[str, Concept], *, adjectives: bool, least: int = 1, share: float = 0.0
+) -> PairSupply:
     """Return the sentences of a test; a source that writes none with two slots raises one sentence.
 
     Parameters
@@ -128,9 +142,15 @@ def pair_supply(source: object, concepts: Mapping[str, Concept], *, adjectives: 
         Targets X, Y and attributes A, B.
     adjectives
         Read attributes in their adjective form.
+    least
+        An attribute with fewer sentences of a corpus is left out.
+    share
+        Of its attributes, a set has to keep so many.
     """
-    if not isinstance(source, PairSource):
-        raise HarnessError("lpbs measures sentences with a target and an attribute: choose context=pairs")
+    if not isinstance(source, PairSource | PairCorpusSource):
+        raise HarnessError(
+            "lpbs measures sentences with a target and an attribute: choose context=pairs or context=pairs_corpus"
+        )
     for slot in (*TARGETS, *ATTRIBUTES):
         if slot not in concepts or concepts[slot].kind == "images":
             raise HarnessError("lpbs measures words: targets X and Y, attributes A and B")
@@ -141,9 +161,48 @@ def pair_supply(source: object, concepts: Mapping[str, Concept], *, adjectives: 
                 f"{len(kept[slot].words)} of the {len(concepts[slot].words)} attributes of {concepts[slot].name} have "
                 "an adjective form, and at least two are needed: choose stats.lpbs_attributes=listed"
             )
+    if isinstance(source, PairCorpusSource):
+        return _corpus_supply(source, kept, without, least=least, share=share)
     first = source.pairs(*next(every_pair(kept)))
     before = all(sentence.attribute_end <= sentence.start for sentence in first)
     return PairSupply(kept, without, pairs_digest(source, kept), len(first), before)
+
+
+def _corpus_supply(
+    source: PairCorpusSource,
+    concepts: Mapping[str, Concept],
+    without_adjective: dict[str, list[str]],
+    *,
+    least: int,
+    share: float,
+) -> PairSupply:
+    """Return the sentences of a corpus whose attribute has enough of them."""
+    pairs = source.sentences(concepts)
+    counts = Counter((pair.attribute_slot, pair.attribute) for pair in pairs)
+    kept = dict(concepts)
+    short: dict[str, list[str]] = {}
+    for slot in ATTRIBUTES:
+        listed = concepts[slot].words
+        words = tuple(word for word in listed if counts[slot, word] >= least)
+        short[slot] = [word for word in listed if word not in words]
+        needed = max(2, math.ceil(share * len(listed)))
+        if len(words) < needed:
+            enough = "in a sentence" if least == 1 else f"in at least {least} sentences"
+            raise HarnessError(
+                f"{source.label} has {len(words)} of the {len(listed)} attributes of {concepts[slot].name} {enough} "
+                f"with a target, and at least {needed} are needed: use a larger corpus, or a wider context.gap"
+            )
+        kept[slot] = concepts[slot].model_copy(update={"words": words})
+    pairs = tuple(pair for pair in pairs if counts[pair.attribute_slot, pair.attribute] >= least)
+    total = hashlib.sha256()
+    for pair in pairs:
+        names = (pair.target_slot, pair.target, pair.attribute_slot, pair.attribute, pair.gap)
+        total.update(pair_key(pair.sentence) + repr(names).encode())
+    for slot in (*TARGETS, *ATTRIBUTES):
+        # A counterpart may be any target, and the neutral word follows an attribute's part of speech.
+        total.update(repr([(word, part_of(word, kept[slot])) for word in kept[slot].words]).encode())
+    most = max(counts[slot, word] for slot in ATTRIBUTES for word in kept[slot].words)
+    return PairSupply(kept, without_adjective, total.hexdigest(), most, True, pairs, short)
 
 
 def pairs_digest(source: PairSource, concepts: Mapping[str, Concept]) -> str:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from harness.contexts.context import Context, Contexts
 from harness.contexts.corpus import corpus_source, corpus_stamp
 from harness.contexts.pairs import PairSource
+from harness.contexts.pairs_corpus import pair_corpus_source
 from harness.errors import HarnessError
 from harness.options import one_of
 from harness.stimuli.categories import CategorySet, IntersectionalContext, category_path, load_category_set
@@ -223,6 +224,7 @@ SOURCES: dict[str, Callable[[Mapping[str, Any], str | Path | None], ContextSourc
     "intersectional": _intersectional_source,
     "pairs": _pair_source,
     "corpus": corpus_source,
+    "pairs_corpus": pair_corpus_source,
 }
 """How the source of each name is made from its config and a folder of stimuli."""
 
@@ -234,7 +236,7 @@ def context_source(config: Mapping[str, Any], *, stimuli: str | Path | None = No
     ----------
     config
         ``name``, and what that source reads: ``templates`` (a name or a YAML file), ``template`` (one sentence with
-        ``{word}``), ``number``, ``article``, ``categories``, ``orders``, ``corpus``, ``window``, ``contexts``.
+        ``{word}``), ``number``, ``article``, ``categories``, ``orders``, ``corpus``, ``window``, ``contexts``, ``gap``.
     stimuli
         A folder of one's own stimuli, searched before the shipped ones.
     """
@@ -256,4 +258,4 @@ def _stamp(config: Mapping[str, Any], stimuli: str | Path | None) -> tuple[int, 
         if config.get(key)
     ]
     stamps = tuple(path.stat().st_mtime_ns for path in paths if path.is_file())
-    return (*stamps, corpus_stamp(config)) if config["name"] == "corpus" else stamps
+    return (*stamps, corpus_stamp(config)) if config["name"] in ("corpus", "pairs_corpus") else stamps

@@ -10,6 +10,24 @@ _WORD = re.compile(r"\S*\w\S*")
 """What stands between blanks and has a letter or a digit: a lone dash is no word."""
 
 
+def words_between(text: str, first: tuple[int, ...], second: tuple[int, ...]) -> int:
+    """Return how many words stand between two spans of a text, the first of which comes first.
+
+    What is written onto a span without a blank is part of it; 0: they stand side by side.
+
+    Examples
+    --------
+    >>> words_between("The rose, they say - and I do too - is lovely.", (4, 8), (39, 45))
+    7
+    """
+    begin, finish = first[1], second[0]
+    while begin < finish and not text[begin].isspace():
+        begin += 1
+    while finish > begin and not text[finish - 1].isspace():
+        finish -= 1
+    return sum(1 for _ in _WORD.finditer(text, begin, finish))
+
+
 def windowed(context: Context, *, words: int) -> Context:
     """Return the stimulus with up to ``words`` words on each side of it, or the whole text for 0.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.errors import HarnessError, did_you_mean
 from harness.methods.base import Inputs, Measurement
@@ -96,7 +96,7 @@ METHODS = {
             items=True,
             blocks=True,
             logged=_CEAT_CHOICES,
-            associations=("cosine", "projection"),
+            associations=("cosine", "projection", "probability"),
         ),
         MethodSpec(
             name="mlceat",
@@ -175,8 +175,21 @@ METHODS = {
 }
 
 
-def method_spec(name: str) -> MethodSpec:
-    """Return the method of that name."""
+BY_PROBABILITY = {
+    "ceat": replace(
+        METHODS["ceat"],
+        module="harness.methods.ceat_lpbs",
+        options=("ddof", *_NULL, *_CEAT, *_LPBS),
+        blocks=False,
+        logged=(*_CEAT_CHOICES, *_LPBS),
+        pairs=True,
+    )
+}
+"""What a method is that measures vectors by default, and probabilities with ``association=probability``."""
+
+
+def method_spec(name: str, *, association: str | None = None) -> MethodSpec:
+    """Return the method of that name, as it is when it measures by an association."""
     if name not in METHODS:
         raise HarnessError(f"There is no method named {name!r}.{did_you_mean(name, METHODS)}")
-    return METHODS[name]
+    return BY_PROBABILITY.get(name, METHODS[name]) if association == "probability" else METHODS[name]

@@ -87,6 +87,38 @@ class PairLikelihoods:
 
 
 @dataclass(frozen=True)
+class PairSentences:
+    """Log-probabilities in sentences of a corpus, each of which holds a target and an attribute (LPBS), a row each.
+
+    The columns of ``given`` and ``prior`` are a word of X and one of Y: one is the ``target`` that the sentence holds,
+    the other its ``counterpart``, drawn from the other set and put in its place. ``attribute`` is the number of the
+    attribute among those of A, then B, ``gap`` the number of words between it and the target.
+    """
+
+    estimator: str
+    words: Mapping[str, tuple[str, ...]]
+    given: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    attribute: NDArray[np.int64]
+    target: tuple[str, ...]
+    counterpart: tuple[str, ...]
+    gap: NDArray[np.int64]
+    texts: tuple[str, ...]
+    widest: int
+
+    @property
+    def bs(self) -> NDArray[np.float64]:
+        """Equation (10) of every sentence: with one target a side there is nothing to sum."""
+        lift = self.given - self.prior
+        return np.asarray(lift[:, 0] - lift[:, 1])
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of A, then those of B."""
+        return (*self.words["A"], *self.words["B"])
+
+
+@dataclass(frozen=True)
 class Inputs:
     """A test's vectors by slot (X, Y, A, B or W, A, B) and the choices that apply to them.
 
@@ -108,7 +140,7 @@ class Inputs:
     subspace: Subspace | None = None
     poles: tuple[str, str] | None = None
     design: Design | None = None
-    likelihoods: PairLikelihoods | None = None
+    likelihoods: PairLikelihoods | PairSentences | None = None
 
 
 @dataclass

@@ -176,8 +176,22 @@ def inputs_draw(inputs: Inputs) -> Drawn:
     return draw_contexts(inputs.blocks, stats=inputs.stats, seed=inputs.seed, test=inputs.test.name, model=inputs.model)
 
 
-def measurement(found: Ceat, inputs: Inputs) -> Measurement:
-    """Return a CEAT's metrics, labels, and the tables that its figures are drawn from."""
+def measurement(
+    found: Ceat,
+    inputs: Inputs,
+    *,
+    contexts: Mapping[str, float] | None = None,
+    words: Mapping[str, list[Row]] | None = None,
+) -> Measurement:
+    """Return a CEAT's metrics, labels, and the tables that its figures are drawn from.
+
+    Parameters
+    ----------
+    found, inputs
+        The measured samples and what they were drawn from.
+    contexts, words
+        The counts of contexts and the tables of words, where they are not those of blocks of vectors.
+    """
     by_item = effect_metrics(found.combined, found.d, found.v, stats=inputs.stats)
     by_stimulus = {"d": found.d_stimulus, **p_metrics(found.p_stimulus)}
     chosen = by_stimulus if inputs.unit == "stimulus" else by_item
@@ -202,7 +216,7 @@ def measurement(found: Ceat, inputs: Inputs) -> Measurement:
         "share_positive": float((found.d > 0).mean()),
         "share_significant": float((found.p < SIGNIFICANT).mean()),
         "mean_sample_p": float(found.p.mean()),
-        **context_metrics(inputs.blocks, samples=found.d.size),
+        **(context_metrics(inputs.blocks, samples=found.d.size) if contexts is None else contexts),
         "n_enough": float(enough.samples),
         "ces_error": enough.error,
     }
@@ -221,7 +235,11 @@ def measurement(found: Ceat, inputs: Inputs) -> Measurement:
         "samples": sample_rows(found.d, found.v, found.p, seed=inputs.seed),
         "histogram": histogram_rows(found.d, found.p),
         "convergence": convergence_rows(found.d, found.v, found.weights, found.combined.ces, stats=inputs.stats),
-        "associations": association_rows(found, inputs.blocks["X"], inputs.blocks["Y"]),
+        **(
+            {"associations": association_rows(found, inputs.blocks["X"], inputs.blocks["Y"])}
+            if words is None
+            else words
+        ),
     }
     return Measurement(metrics, labels, tables, [] if enough.reached else [enough.sentence])
 

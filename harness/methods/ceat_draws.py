@@ -46,7 +46,7 @@ def draw_contexts(
                 [len(block)],
                 stats.ceat_samples,
                 sampling=cast(Sampling, stats.ceat_sampling),
-                rng=_generator(seed, test, slot, word, stats.ceat_samples, whose),
+                rng=generator(seed, test, slot, word, stats.ceat_samples, whose),
             )
             for word, block in zip(sets[slot].words, sets[slot].blocks, strict=True)
         ]
@@ -55,6 +55,7 @@ def draw_contexts(
     return Drawn(*(of(slot) for slot in SLOTS))
 
 
-def _generator(*parts: object) -> np.random.Generator:
+def generator(*parts: object) -> np.random.Generator:
+    """Return a generator whose seed is a digest of what it is for."""
     digest = hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).digest()
     return np.random.default_rng(int.from_bytes(digest[:16], "little"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from harness.methods.base import Inputs, Measurement, PairLikelihoods, Row
+from harness.methods.base import Inputs, Measurement, PairLikelihoods, PairSentences, Row
 from harness.methods.null import permutation_p
 from harness.methods.seat import LARGEST_BOOTSTRAP
 from harness.methods.weat import SIGNIFICANT, p_metrics
@@ -55,13 +55,17 @@ class Lpbs:
     bs_b: FloatArray
 
 
-def lpbs(bs_a: FloatArray, bs_b: FloatArray, *, by: str, stats: StatsOptions, seed: int = 0) -> Lpbs:
+Scores = FloatArray | Sequence[FloatArray]
+"""bs of equation (10): a row for each sentence and a column for each attribute, or an array for each attribute."""
+
+
+def lpbs(bs_a: Scores, bs_b: Scores, *, by: str, stats: StatsOptions, seed: int = 0) -> Lpbs:
     """Measure how much more A than B raises the probability of X rather than Y.
 
     Parameters
     ----------
     bs_a, bs_b
-        bs of equation (10): a row for each sentence, a column for each attribute of A and of B.
+        bs of the attributes of A and of B.
     by
         What is exchangeable: ``item``, every sentence of an attribute, as published; or ``stimulus``, an attribute
         with the mean over its sentences.
@@ -74,11 +78,17 @@ def lpbs(bs_a: FloatArray, bs_b: FloatArray, *, by: str, stats: StatsOptions, se
     -----
     d = (mean bs(a) − mean bs(b)) / std over A ∪ B (husse2022, equation 11).
     """
-    first, second = (bs.mean(axis=0) if by == "stimulus" else bs.ravel() for bs in (bs_a, bs_b))
+    first, second = (_exchanged(bs, by=by) for bs in (bs_a, bs_b))
     d = cohens_d(first, second, ddof=stats.ddof, epsilon=stats.epsilon, names=("A", "B"))
     rng = np.random.default_rng([seed, 1])
     p = permutation_p(first, second, alternative=stats.lpbs_alternative, stats=stats, rng=rng)
     return Lpbs(d, p, first, second)
+
+
+def _exchanged(bs: Scores, *, by: str) -> FloatArray:
+    if isinstance(bs, np.ndarray):
+        return np.asarray(bs.mean(axis=0) if by == "stimulus" else bs.ravel())
+    return np.array([column.mean() for column in bs]) if by == "stimulus" else np.concatenate(list(bs))
 
 
 def measure(inputs: Inputs) -> Measurement:
@@ -86,9 +96,8 @@ def measure(inputs: Inputs) -> Measurement:
     found = inputs.likelihoods
     if found is None:
         raise ValueError("LPBS needs log-probabilities")
-    bs = scores(found.given, found.prior, aggregate=inputs.stats.lpbs_aggregate)
-    border = len(found.words["A"])
-    sides = {"A": bs[:, :border], "B": bs[:, border:]}
+    corpus = isinstance(found, PairSentences)
+    sides = corpus_sides(found) if isinstance(found, PairSentences) else template_sides(found, inputs.stats)
     both = {
         by: lpbs(sides["A"], sides["B"], by=by, stats=inputs.stats, seed=inputs.seed) for by in ("item", "stimulus")
     }
@@ -99,18 +108,78 @@ def measure(inputs: Inputs) -> Measurement:
         metrics |= {"ci_low": interval.low, "ci_high": interval.high}
     for by, one in both.items():
         metrics |= {f"d_{by}": one.d, **p_metrics(one.p, f"_{by}")}
-    metrics |= {"sentences": float(bs.shape[0]), "lowest_log_p": float(min(v.min() for v in found.given.values()))}
+    if isinstance(found, PairSentences):
+        metrics |= {"sentences": float(found.gap.size), "gap_median": float(np.median(found.gap))}
+        metrics["lowest_log_p"] = float(found.given.min())
+    else:
+        metrics |= {"sentences": float(len(found.given["X"]))}
+        metrics["lowest_log_p"] = float(min(v.min() for v in found.given.values()))
     labels = {
-        "name": NAMES[found.estimator],
+        "name": NAMES[found.estimator] + (", corpus sentences" if corpus else ""),
         "significance": "significant" if chosen.p.p < SIGNIFICANT else "not significant",
         "null_used": chosen.p.null,
         "ci_method": interval.method if interval else "none",
     }
-    tables = {"attribute_scores": _attribute_rows(inputs, found, sides), "target_scores": _target_rows(inputs, found)}
+    tables = {
+        "attribute_scores": attribute_rows(inputs, found.words, sides),
+        "target_scores": target_rows(inputs, found),
+    }
+    if isinstance(found, PairSentences):
+        tables |= {"gaps": gap_rows(found, inputs), "sentences": sentence_rows(found)}
     return Measurement(metrics, labels, tables)
 
 
-def _attribute_rows(inputs: Inputs, found: PairLikelihoods, sides: Mapping[str, FloatArray]) -> list[Row]:
+def template_sides(found: PairLikelihoods, stats: StatsOptions) -> dict[str, FloatArray]:
+    """Return bs of A and of B, a row for each sentence and a column for each attribute."""
+    bs = scores(found.given, found.prior, aggregate=stats.lpbs_aggregate)
+    border = len(found.words["A"])
+    return {"A": bs[:, :border], "B": bs[:, border:]}
+
+
+def corpus_sides(found: PairSentences, chosen: NDArray[np.bool_] | None = None) -> dict[str, list[FloatArray]]:
+    """Return bs of A and of B, an array for each attribute that some sentence holds, of all sentences or of some."""
+    rows = np.ones(found.gap.size, dtype=bool) if chosen is None else chosen
+    border = len(found.words["A"])
+    by_word = [found.bs[rows & (found.attribute == number)] for number in range(len(found.attributes))]
+    return {
+        "A": [values for values in by_word[:border] if values.size],
+        "B": [values for values in by_word[border:] if values.size],
+    }
+
+
+def gap_rows(found: PairSentences, inputs: Inputs) -> list[Row]:
+    """Return the effect size by the largest gap that is let in, as in husse2022's Figure 4.
+
+    A row for every number of words up to the widest, where A and B have at least two sentences each.
+    """
+    rows: list[Row] = []
+    for widest in range(found.widest + 1):
+        sides = corpus_sides(found, found.gap <= widest)
+        counts = {slot: sum(values.size for values in side) for slot, side in sides.items()}
+        row: Row = {"gap": widest, "sentences": sum(counts.values()), "n_a": counts["A"], "n_b": counts["B"]}
+        row["at_gap"] = int((found.gap == widest).sum())
+        for by in ("item", "stimulus"):
+            row |= {f"d_{by}": None, f"p_{by}": None}
+            if min(counts.values() if by == "item" else map(len, sides.values())) >= 2:
+                one = lpbs(sides["A"], sides["B"], by=by, stats=inputs.stats, seed=inputs.seed)
+                row |= {f"d_{by}": one.d, f"p_{by}": one.p.p}
+        rows.append(row)
+    return rows
+
+
+def sentence_rows(found: PairSentences) -> list[Row]:
+    """Return every sentence with its two targets, its attribute, the gap between them, and its bs."""
+    border = len(found.words["A"])
+    return [
+        {"set": "AB"[number >= border], "attribute": found.attributes[number], "target": x, "counterpart": y}
+        | {"gap": int(gap), "bs": float(bs), "text": text}
+        for number, x, y, gap, bs, text in zip(
+            found.attribute.tolist(), found.target, found.counterpart, found.gap, found.bs, found.texts, strict=True
+        )
+    ]
+
+
+def attribute_rows(inputs: Inputs, words: Mapping[str, tuple[str, ...]], sides: Mapping[str, Scores]) -> list[Row]:
     """Return bs(w) of every attribute: the mean over its sentences, their spread, and each of them."""
     return [
         {
@@ -122,23 +191,37 @@ def _attribute_rows(inputs: Inputs, found: PairLikelihoods, sides: Mapping[str, 
             "items": [float(value) for value in column],
         }
         for slot, bs in sides.items()
-        for word, column in zip(found.words[slot], bs.T, strict=True)
+        for word, column in zip(words[slot], bs.T if isinstance(bs, np.ndarray) else bs, strict=True)
     ]
 
 
-def _target_rows(inputs: Inputs, found: PairLikelihoods) -> list[Row]:
-    """Return how much more A than B raises each target's probability, and its share of its set's sum (equation 10)."""
+def target_rows(inputs: Inputs, found: PairLikelihoods | PairSentences) -> list[Row]:
+    """Return how much more A than B raises each target's probability, and its share of its set's sum (equation 10).
+
+    The targets of a corpus stand in other sentences each, so that there is no share: they have their number of
+    sentences, and a lift where both A and B occur beside them.
+    """
     border = len(found.words["A"])
     rows: list[Row] = []
-    for slot in ("X", "Y"):
-        given, prior = found.given[slot], found.prior[slot]
-        lift = (given - prior).mean(axis=0)
-        contrast = lift[:border].mean(axis=0) - lift[border:].mean(axis=0)
-        share = np.exp(given - logsumexp(given, axis=-1, keepdims=True)).mean(axis=(0, 1))
+    for column, slot in enumerate(("X", "Y")):
         concept = getattr(inputs.test, slot).name
+        if isinstance(found, PairSentences):
+            lift = (found.given - found.prior)[:, column]
+            pairs = zip(found.target, found.counterpart, strict=True)
+            shown = np.array([x if x in found.words[slot] else y for x, y in pairs])
+            for word in found.words[slot]:
+                sides = [lift[(shown == word) & side] for side in (found.attribute < border, found.attribute >= border)]
+                contrast = float(sides[0].mean() - sides[1].mean()) if all(side.size for side in sides) else None
+                number = sum(side.size for side in sides)
+                rows.append({"set": slot, "concept": concept, "word": word, "lift": contrast, "sentences": number})
+            continue
+        given, prior = found.given[slot], found.prior[slot]
+        mean = (given - prior).mean(axis=0)
+        contrasts = mean[:border].mean(axis=0) - mean[border:].mean(axis=0)
+        share = np.exp(given - logsumexp(given, axis=-1, keepdims=True)).mean(axis=(0, 1))
         rows += [
             {"set": slot, "concept": concept, "word": word, "lift": float(a), "share": float(b)}
-            for word, a, b in zip(found.words[slot], contrast, share, strict=True)
+            for word, a, b in zip(found.words[slot], contrasts, share, strict=True)
         ]
     return rows
 

@@ -14,6 +14,7 @@ FIGURES = {
     "wefat": "scores",
     "roc": "roc",
     "lpbs": "attribute_scores",
+    "lpbs_gaps": "gaps",
     "valnorm": "valnorm",
     "valence": "categories",
     "deciles": "deciles",

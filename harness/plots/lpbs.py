@@ -16,7 +16,10 @@ _ROW = 0.17
 
 
 def figure(result: Result) -> Figure:
-    """Draw a row an attribute word, sorted, with a faint mark for each of its sentences and each set's mean."""
+    """Draw a row an attribute word, sorted, with each set's mean and faint marks.
+
+    The marks are an attribute's sentences, or within CEAT the quantiles of its samples.
+    """
     rows = result.tables["attribute_scores"]
     drawing = new_figure(6.4, 1.5 + _ROW * (len(rows) + 2))
     axes = drawing.subplots()

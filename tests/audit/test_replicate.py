@@ -72,6 +72,17 @@ def test_a_misspelt_table_is_one_sentence(cli: Cli, runs: Path) -> None:
     assert "Did you mean caliskan2017.table1" in err
 
 
+def test_probabilities_in_a_corpus_are_not_replicated_by_templates(runs: Path) -> None:
+    needs = [
+        need for need in needs_of(load_published("husse2022.table14")) if ("association", "probability") in need.choices
+    ]
+    assert needs and {dict(need.choices)["context"] for need in needs} == {"reddit"}
+    assert any(("stats.lpbs_targets", "reduced") in need.choices for need in needs)
+    assert "--set context=pairs_corpus" in str(unavailable(needs[0], runs=runs))
+    written = needs_of(load_published("husse2022.table4"))
+    assert {dict(need.choices)["context"] for need in written if need.method == "lpbs"} == {"pairs"}
+
+
 @pytest.mark.parametrize("name", ["guo2021.table1", "wolfe2024.table2", "husse2022.table4", "omrani2023.table2"])
 def test_a_table_beyond_this_machine_has_a_reason_for_every_cell(name: str, runs: Path) -> None:
     reasons = {unavailable(need, runs=runs) for need in needs_of(load_published(name))}

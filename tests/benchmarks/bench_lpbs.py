@@ -9,7 +9,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from harness.contexts.sources import context_source
 from harness.encoders.likelihood import open_scorer
 from harness.encoders.torch_setup import import_torch, import_transformers
 from harness.methods.lpbs import Lpbs, lpbs, scores
-from harness.options import StatsOptions
+from harness.options import LPBS_MULTI_TOKEN, StatsOptions
 from harness.stimuli import Concept, load_test
 from harness.stimuli.templates import PairTemplateSet
 from tests.conftest import WORDS
@@ -34,36 +34,53 @@ STATS = StatsOptions(ci_resamples=0)
 
 @dataclass(frozen=True)
 class Passes:
-    """Sentences that were asked for, with and without the attribute masked, and rows that went through the model."""
+    """Scores of one kind that a test needs, and the rows that went through the model for them."""
 
     asked: int
     passes: int
-    seconds: float
     finite: bool
+    seconds: float
 
 
-def count_passes(test: str, *, layers: int, hidden: int) -> Passes:
-    """Score every sentence of a test on a random masked model with BERT's vocabulary."""
+def random_bert(folder: Path, *, layers: int, hidden: int) -> None:
+    """Write a random masked model with the vocabulary of bert-base-uncased."""
     torch, transformers = import_torch(), import_transformers()
     tokenizer = transformers.AutoTokenizer.from_pretrained(fetch("minilm-l6"))
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=hidden // 64,
+        intermediate_size=4 * hidden,
+    )
+    transformers.BertForMaskedLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def count_passes(test: str, folder: Path, *, multi_token: str) -> dict[str, Passes]:
+    """Score every sentence of a test, with the attribute in sight (``given``) and masked (``prior``)."""
     source = context_source({"name": "pairs", "templates": "lpbs"})
     pairs = [text for pair in every_pair(dict(slots(load_test(test)))) for text in source.pairs(*pair)]
-    with tempfile.TemporaryDirectory() as folder:
-        torch.manual_seed(0)
-        config = transformers.BertConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=hidden,
-            num_hidden_layers=layers,
-            num_attention_heads=hidden // 64,
-            intermediate_size=4 * hidden,
-        )
-        transformers.BertForMaskedLM(config).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-        scorer = open_scorer({"name": "random", "path": folder}, cache=Path(folder) / "cache")
-        before = time.perf_counter()
-        found = [scorer.score(pairs, prior=prior) for prior in (False, True)]
-        finite = bool(np.isfinite(found).all())
-        return Passes(2 * len(pairs), scorer.passes, time.perf_counter() - before, finite)
+    scorer = open_scorer({"name": "random", "path": str(folder)}, multi_token=multi_token, cache=folder / "cache")
+    found: dict[str, Passes] = {}
+    for kind in ("given", "prior"):
+        before, start = scorer.passes, time.perf_counter()
+        finite = bool(np.isfinite(scorer.score(pairs, prior=kind == "prior")).all())
+        found[kind] = Passes(len(pairs), scorer.passes - before, finite, time.perf_counter() - start)
+    return found
+
+
+def report_passes(test: str, *, multi_token: str, found: Mapping[str, Passes]) -> str:
+    """Say how many passes sharing saves: a loop makes one a score, two for each target, attribute and template."""
+    asked, passes = (sum(getattr(one, key) for one in found.values()) for key in ("asked", "passes"))
+    parts = ", ".join(f"{kind} {one.passes:,} ({one.asked / one.passes:.1f} times)" for kind, one in found.items())
+    return (
+        f"{test}, {multi_token:<8} {asked:,} scores of {asked // 2:,} sentences, {passes:,} forward passes in "
+        f"{sum(one.seconds for one in found.values()):.0f} s: {asked / passes:.1f} times fewer than one a score (20 "
+        f"asked), {asked / 2 / passes:.1f} times fewer than one a sentence; {parts}; "
+        f"all finite: {all(one.finite for one in found.values())}"
+    )
 
 
 def measure(folder: Path, templates: Sequence[str], *, causal: str = "sentence") -> Lpbs:
@@ -111,11 +128,11 @@ def main(argv: Sequence[str] = ()) -> None:
     parser.add_argument("--hidden", type=int, default=768)
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args(argv)
-    passes = count_passes(options.test, layers=options.layers, hidden=options.hidden)
-    print(
-        f"{options.test}: {passes.asked:,} sentences, {passes.passes:,} forward passes in {passes.seconds:.0f} s, "
-        f"{passes.asked / passes.passes:.1f} times fewer (20 asked); all finite: {passes.finite}"
-    )
+    with tempfile.TemporaryDirectory() as folder:
+        random_bert(Path(folder), layers=options.layers, hidden=options.hidden)
+        for how in LPBS_MULTI_TOKEN:
+            found = count_passes(options.test, Path(folder), multi_token=how)
+            print(report_passes(options.test, multi_token=how, found=found), flush=True)
     print(f"masked            {seeds(train_masked, TEMPLATES, number=options.seeds)}", flush=True)
     for causal, templates in (("sentence", TEMPLATES), ("left", REVERSED)):
         print(f"causal, {causal:<9} {seeds(train_causal, templates, number=options.seeds, causal=causal)}", flush=True)

@@ -15,7 +15,9 @@ from tests.encoders.transformer_tiny import FAMILIES, fast_tokenizer, wordpiece
 
 TEMPLATES = ("here the {target} goes with {attribute}", "now the {target} is like {attribute}")
 REVERSED = ("what goes with {attribute} is the {target}", "what is like {attribute} is the {target}")
-SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+STEPS, BATCH, RATE, WARM_UP = 600, 128, 2e-3, 50
+"""How a small model is trained, by the loss on held-out sentences of seeds from 100 on, which no test uses: after 400
+steps all 16 masked models had learned the plant and 12 of 13 causal ones, after 600 the last of them too."""
 
 
 def masked_tokenizer(*, lowercase: bool) -> Any:
@@ -89,12 +91,21 @@ def word_tokenizer(*, masked: bool) -> Any:
     return import_transformers().PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=16, **names)
 
 
-def train_masked(folder: Path, *, seed: int = 0, shuffled: bool = False, epochs: int = 20) -> Path:
-    """Train a masked language model of one layer on the planted corpus; the target is masked, the attribute often."""
+def train_masked(folder: Path, *, seed: int = 0, shuffled: bool = False) -> Path:
+    """Train a small masked language model on the planted corpus; the target is masked, the attribute often."""
     torch, transformers = import_torch(), import_transformers()
     tokenizer = word_tokenizer(masked=True)
     torch.manual_seed(seed)
-    config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=16, **SIZES)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        max_position_embeddings=16,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=128,
+        hidden_dropout_prob=0,
+        attention_probs_dropout_prob=0,
+    )
     model = transformers.BertForMaskedLM(config)
     ids = torch.tensor(tokenizer(planted_sentences(TEMPLATES, seed=seed, shuffled=shuffled))["input_ids"])
     stimuli = torch.tensor(tokenizer.convert_tokens_to_ids([word for slot in WORDS.values() for word in slot]))
@@ -105,21 +116,21 @@ def train_masked(folder: Path, *, seed: int = 0, shuffled: bool = False, epochs:
         inputs = torch.where(chosen, torch.tensor(tokenizer.mask_token_id), ids[rows])
         return inputs, torch.where(chosen, ids[rows], torch.tensor(-100))
 
-    _fit(model, ids, batch, epochs=epochs)
+    _fit(model, ids, batch)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def train_causal(folder: Path, *, seed: int = 0, shuffled: bool = False, epochs: int = 40) -> Path:
-    """Train a causal language model of one layer on the planted corpus, in both orders of target and attribute."""
+def train_causal(folder: Path, *, seed: int = 0, shuffled: bool = False) -> Path:
+    """Train a small causal language model on the planted corpus, in both orders of target and attribute."""
     torch, transformers = import_torch(), import_transformers()
     tokenizer = word_tokenizer(masked=False)
     torch.manual_seed(seed)
     config = transformers.GPT2Config(
         vocab_size=len(tokenizer),
-        n_embd=32,
-        n_layer=1,
+        n_embd=64,
+        n_layer=2,
         n_head=2,
         n_positions=16,
         resid_pdrop=0,
@@ -141,20 +152,24 @@ def train_causal(folder: Path, *, seed: int = 0, shuffled: bool = False, epochs:
     def batch(rows: Any) -> tuple[Any, Any]:
         return ids[rows], torch.where(ids[rows] == tokenizer.pad_token_id, torch.tensor(-100), ids[rows])
 
-    _fit(model, ids, batch, epochs=epochs)
+    _fit(model, ids, batch)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def _fit(model: Any, ids: Any, batch: Any, *, epochs: int) -> None:
+def _fit(model: Any, ids: Any, batch: Any) -> None:
     torch = import_torch()
-    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=RATE)
+    rate = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: min(1.0, (step + 1) / WARM_UP))
     model.train()
-    for _ in range(epochs):
-        for rows in torch.randperm(len(ids)).split(128):
-            inputs, labels = batch(rows)
-            loss = model(input_ids=inputs, labels=labels).loss
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
+    rows: list[Any] = []
+    for _ in range(STEPS):
+        rows = rows or list(torch.randperm(len(ids)).split(BATCH))
+        inputs, labels = batch(rows.pop())
+        loss = model(input_ids=inputs, labels=labels).loss
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        rate.step()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.contexts import PairContext
-from harness.encoders.likelihood import open_scorer
+from harness.encoders.likelihood import network, open_scorer
 from harness.encoders.likelihood.causal import causal_request
 from harness.encoders.likelihood.sentences import TokenPair
 from harness.encoders.torch_setup import import_torch, import_transformers
@@ -76,13 +76,18 @@ def test_sentences_agree_with_minicons(folders: dict[str, Path], family: str) ->
     assert found == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_beginning_is_read_once_for_all_its_endings(folders: dict[str, Path]) -> None:
+def test_a_beginning_of_many_endings_is_read_once(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     found = scorer(folders["gpt2"])
     requests = [causal_request(tokens, estimator="sentence") for tokens in found.tokens(sentences())]
     beginnings = {request.ids[: request.shared] for request in requests}
     endings = {request.ids for request in requests if len(request.ids) > request.shared}
-    found.score(sentences(), prior=False)
+    monkeypatch.setattr(network, "FEWEST_ENDINGS", 1)
+    shared = found.score(sentences(), prior=False)
     assert found.passes == len(beginnings) + len(endings)
+    monkeypatch.setattr(network, "FEWEST_ENDINGS", len(requests) + 1)
+    alone = scorer(folders["gpt2"])
+    assert alone.score(sentences(), prior=False) == pytest.approx(shared, abs=1e-5)
+    assert alone.passes == len({request.ids for request in requests})
 
 
 def test_the_left_context_of_whole_words_is_one_pass() -> None:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from omegaconf import OmegaConf
 
 from harness.cell import Cell, compatible, fingerprint, slots
-from harness.config import Config
 from harness.contexts.pairs import PairSource, as_adjectives, every_pair
 from harness.contexts.sources import context_source
 from harness.methods.lpbs import log_ratio, lpbs, scores
 from harness.options import StatsOptions
-from harness.result import Result
 from harness.runner import Encoders, run
 from harness.stimuli import Concept, load_test
 from tests.conftest import WORDS
-from tests.encoders.likelihood_tiny import REVERSED, TEMPLATES, train_causal, train_masked
+from tests.encoders.likelihood_tiny import REVERSED, TEMPLATES
+from tests.methods.probability_cells import Make, measured
 
 STATS = StatsOptions(ci_resamples=0)
 
@@ -93,43 +90,6 @@ def test_every_pair_has_four_sentences_with_the_attribute_first_too(name: str) -
                 assert len(sentences) == 4
                 assert all(sentence.target.stimulus == pair[1] for sentence in sentences)
                 assert all((sentence.attribute_end <= sentence.start) is first for sentence in sentences)
-
-
-@pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train_masked(tmp_path_factory.mktemp("masked"))
-
-
-@pytest.fixture(scope="module")
-def causal(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train_causal(tmp_path_factory.mktemp("causal"))
-
-
-Make = Callable[..., Cell]
-
-
-@pytest.fixture
-def cell(own_test: Path, runs: Path, tmp_path: Path) -> Make:
-    def make(folder: Path | None, *, templates: tuple[str, ...] = TEMPLATES, **changes: Any) -> Cell:
-        path = tmp_path / "pairs.yaml"
-        path.write_text(f"kind: pair\ntemplates: {list(templates)}\n", encoding="utf-8")
-        base: Any = OmegaConf.to_container(OmegaConf.structured(Config), resolve=True)
-        base["model"] |= {"name": "tiny", "kind": "transformer", "path": str(folder), **changes.pop("model", {})}
-        base["test"] = changes.pop("test", {"path": str(own_test)})
-        base["method"] = {"name": "lpbs"}
-        base["association"] |= {"name": "probability"}
-        base["context"] |= {"name": "pairs", "templates": str(path), **changes.pop("context", {})}
-        base["paths"]["runs"] = str(runs)
-        base["stats"] |= {"ci_resamples": 0, **changes.pop("stats", {})}
-        return Cell.from_config({**base, **changes})
-
-    return make
-
-
-def measured(cell: Cell, runs: Path) -> Result:
-    result = run(cell, Encoders(runs))
-    assert result.status == "finished", result.reason + result.traceback
-    return result
 
 
 def test_a_planted_association_is_found_by_a_masked_model(masked: Path, cell: Make, runs: Path) -> None:

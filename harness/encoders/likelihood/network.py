@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -20,6 +21,9 @@ FloatArray = NDArray[np.float64]
 
 LARGEST_BATCH = 1_024
 """Tokens of a batch at most: every token has a number for each word of the vocabulary."""
+
+FEWEST_ENDINGS = 4
+"""A beginning is read by itself if so many sentences go on from it; others are read whole, in larger batches."""
 
 _UNREADABLE = (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, SafetensorError, UnpicklingError)
 _CLASSES = {"masked": "AutoModelForMaskedLM", "causal": "AutoModelForCausalLM"}
@@ -60,16 +64,29 @@ class HeadModel:
         """
         found = np.zeros(len(requests))
         outstanding = np.array([len(request.reads) for request in requests])
-        for answered, values in self._beginnings(requests) if self._remembers else self._whole_rows(requests):
+        alone, families = self._sorted(requests)
+        for answered, values in chain(self._whole_rows(requests, alone), self._beginnings(requests, families)):
             np.add.at(found, answered, values)
             np.subtract.at(outstanding, answered, 1)
             advance(int((outstanding[np.unique(answered)] == 0).sum()))
         return found
 
-    def _whole_rows(self, requests: Sequence[Request]) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
-        members: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+    def _sorted(self, requests: Sequence[Request]) -> tuple[list[int], dict[tuple[int, ...], list[int]]]:
+        """Return the requests that are read whole, and the others by the beginning that they share."""
+        if not self._remembers:
+            return list(range(len(requests))), {}
+        families: dict[tuple[int, ...], list[int]] = {}
         for number, request in enumerate(requests):
-            members.setdefault((request.ids, request.types), []).append(number)
+            families.setdefault(request.ids[: request.shared], []).append(number)
+        large = {beginning: own for beginning, own in families.items() if len(own) >= FEWEST_ENDINGS}
+        return [number for beginning, own in families.items() if beginning not in large for number in own], large
+
+    def _whole_rows(
+        self, requests: Sequence[Request], numbers: Sequence[int]
+    ) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
+        members: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+        for number in numbers:
+            members.setdefault((requests[number].ids, requests[number].types), []).append(number)
         rows = list(members)
         for bucket in buckets([len(ids) for ids, _ in rows], budget=self._budget):
             batch = [rows[place] for place in bucket]
@@ -82,11 +99,10 @@ class HeadModel:
             ]
             yield self._read(logits, reads)
 
-    def _beginnings(self, requests: Sequence[Request]) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
+    def _beginnings(
+        self, requests: Sequence[Request], families: Mapping[tuple[int, ...], list[int]]
+    ) -> Iterator[tuple[NDArray[np.int64], FloatArray]]:
         """Read every shared beginning once, keep what the model remembers of it, and go on with each ending."""
-        families: dict[tuple[int, ...], list[int]] = {}
-        for number, request in enumerate(requests):
-            families.setdefault(request.ids[: request.shared], []).append(number)
         by_length: dict[int, list[tuple[int, ...]]] = {}
         for beginning in families:
             by_length.setdefault(len(beginning), []).append(beginning)
@@ -109,7 +125,7 @@ class HeadModel:
     def _endings(
         self,
         requests: Sequence[Request],
-        families: dict[tuple[int, ...], list[int]],
+        families: Mapping[tuple[int, ...], list[int]],
         batch: Sequence[tuple[int, ...]],
         memory: Any,
         length: int,
