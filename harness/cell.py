@@ -118,8 +118,8 @@ class Cell:
                 test = with_images(test, config["paths"].get("images"))
             else:
                 unmet = unmet or (
-                    f"{test.name} holds images, and {config['model']['name']} has vectors of words alone: choose a model "
-                    "of images and texts, such as clip-vit-b-32"
+                    f"{test.name} holds images, and {config['model']['name']} has vectors of words alone: choose a "
+                    "model of images and texts, such as clip-vit-b-32"
                 )
         spec = method_spec(config["method"]["name"])
         poles = _poles(config, test) if spec.poles or config["association"]["name"] == "projection" else None

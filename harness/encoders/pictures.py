@@ -53,7 +53,7 @@ def _opened(path: str) -> Any:
     pillow = _pillow()
     try:
         image = pillow.open(path)
-    except pillow.DecompressionBombError:
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
         raise PictureError(path, f"is larger than {MOST_PIXELS:,} pixels; make it smaller.") from None
     except pillow.UnidentifiedImageError:
         empty = Path(path).stat().st_size == 0

@@ -132,7 +132,7 @@ def _save_tokenizer(folder: Path) -> None:
     import open_clip.tokenizer as own
 
     transformers = import_transformers()
-    merges = gzip.open(own.default_bpe()).read().decode().split("\n")[1 : 49152 - 256 - 2 + 1]
+    merges = gzip.decompress(Path(own.default_bpe()).read_bytes()).decode().split("\n")[1 : 49152 - 256 - 2 + 1]
     tokens = list(own.bytes_to_unicode().values())
     vocabulary = [*tokens, *(f"{token}</w>" for token in tokens), *("".join(merge.split()) for merge in merges)]
     vocabulary += ["<|startoftext|>", "<|endoftext|>"]
