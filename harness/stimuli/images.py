@@ -76,9 +76,9 @@ def with_images(test: Test, root: str | Path | None = None) -> Test:
     return test.model_copy(update=concepts)
 
 
-class _AbsentError(Exception):
+class _AbsentError(HarnessError):
     def __init__(self, names: list[str]) -> None:
-        super().__init__(", ".join(names))
+        super().__init__(f"These images are not here: {named(names)}.")
         self.names = names
 
 
@@ -108,7 +108,7 @@ def _folder(concept: Concept, root: str | Path | None) -> Path:
         return _manifest(concept).parent
     own = Path(concept.folder).expanduser()
     roots = [Path(place).expanduser() for place in (root, os.environ.get("HARNESS_IMAGES"), concept.home) if place]
-    for place in roots:
+    for place in [Path(own.anchor)] if own.is_absolute() else roots:
         if (place / own).is_dir():
             return (place / own).resolve()
     raise _AbsentError([f"the folder {concept.folder}"])

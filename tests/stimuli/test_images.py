@@ -10,8 +10,8 @@ from PIL import Image
 
 from harness import stimuli
 from harness.errors import HarnessError
-from harness.stimuli import AssociationTest, load_test
-from harness.stimuli.images import copies, holds_images, shared_images, with_images
+from harness.stimuli import AssociationTest, Concept, load_test
+from harness.stimuli.images import copies, holds_images, shared_images, with_images, with_pictures
 from harness.stimuli.validate import validate
 
 
@@ -51,6 +51,11 @@ def test_a_folder_beside_the_test_gives_its_images_in_the_order_people_count(fol
     assert test.X.pictures[0].sha256 == hashlib.sha256((folders / "red" / "1.png").read_bytes()).hexdigest()
     assert holds_images(test)
     assert not holds_images(load_test("c1"))
+
+
+def test_an_absolute_folder_needs_no_root(folders: Path) -> None:
+    assert len(found(written(folders, f"{{folder: {folders / 'red'}}}")).X.words) == 3
+    assert len(with_pictures(Concept(name="red", kind="images", folder=str(folders / "red"))).words) == 3
 
 
 def test_folders_of_one_name_stay_apart(folders: Path) -> None:
