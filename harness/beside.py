@@ -120,6 +120,9 @@ def _name(row: dict[Hashable, Any], result: Result) -> str | None:
         key, _, value = part.partition("=")
         if key == "categories" and value not in str(result.factors.get("context")).split("/"):
             return None
+        context = result.factors.get("context")
+        if key == "prompt" and context is not None and value not in str(context).split("/"):
+            return None
         if key in result.factors:
             if result.factors[key] is not None and str(result.factors[key]) != value:
                 return None

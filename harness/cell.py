@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from harness.contexts.mixed import SLOTS, MixedSource, part_of_source
 from harness.contexts.pairs import UNREAD_ATTRIBUTE, PairSupply, pair_supply
 from harness.contexts.sources import ContextSource, IntersectionalSource, context_source
 from harness.contexts.supply import Supply, text_supply
@@ -17,7 +19,7 @@ from harness.errors import HarnessError
 from harness.lexica import load_lexicon
 from harness.methods import MethodSpec, method_spec
 from harness.methods.projection import SubspaceOptions
-from harness.models import is_static, model_identity
+from harness.models import is_shared_space, is_static, model_identity
 from harness.options import StatsOptions, one_of
 from harness.paths import runs_dir
 from harness.stimuli import (
@@ -30,6 +32,7 @@ from harness.stimuli import (
     load_concept,
     load_test,
 )
+from harness.stimuli.images import holds_images, with_images
 
 MEASUREMENT_VERSION = 1
 """Bumped when a change of code changes numbers: results of an older version are measured again."""
@@ -88,10 +91,10 @@ class Cell:
         """The method, as it is when it measures by the cell's association."""
         return method_spec(self.method, association=self.association)
 
-    @property
+    @cached_property
     def source(self) -> ContextSource:
         """Where the texts come from that a contextual model reads."""
-        return _source(self.config)
+        return _source(self.config, self.test)
 
     @property
     def concepts(self) -> dict[str, Concept]:
@@ -115,15 +118,23 @@ class Cell:
             test = load_test(reference, target=config["target"], stimuli=stimuli)
         except NoVariantError as error:
             test, unmet = load_test(reference, stimuli=stimuli), str(error)
+        if holds_images(test):
+            if is_shared_space(config["model"]):
+                test = with_images(test, config["paths"].get("images"))
+            else:
+                unmet = unmet or (
+                    f"{test.name} holds images, and {config['model']['name']} has vectors of words alone: choose a "
+                    "model of images and texts, such as clip-vit-b-32"
+                )
         spec = method_spec(config["method"]["name"], association=config["association"]["name"])
         poles = _poles(config, test) if spec.poles or config["association"]["name"] == "projection" else None
         if spec.name == "valnorm" and isinstance(test, ValenceTest) and poles is not None:
             test = _rated(config, test, poles)
-        static = is_static(config["model"])
+        static, shared = is_static(config["model"]), is_shared_space(config["model"])
         sentence = config["encoding"] == "sentence"
         context = texts = unit = supply = pairs = None
         if spec.pairs and not static:
-            source = _source(config)
+            source = _source(config, test)
             context = source.label
             try:
                 adjectives = stats.lpbs_attributes == "adjectives"
@@ -134,7 +145,7 @@ class Cell:
                 unmet = unmet or str(error)
         vectors = not static and not spec.pairs
         if vectors:
-            source = _source(config)
+            source = _source(config, test)
             context = source.label
             try:
                 least, share = _enough(spec, stats)
@@ -153,9 +164,11 @@ class Cell:
             target=config["target"],
             context=context,
             association=config["association"]["name"],
-            encoding=None if spec.pairs else "sentence" if sentence else "word" if vectors else None,
-            pooling=config["pooling"] if vectors and not sentence else None,
-            layer=_layer(config["layer"], config["model"].get("layers"), profile=spec.profile) if vectors else None,
+            encoding=None if spec.pairs or shared else "sentence" if sentence else "word" if vectors else None,
+            pooling=config["pooling"] if vectors and not sentence and not shared else None,
+            layer=_layer(config["layer"], config["model"].get("layers"), profile=spec.profile)
+            if vectors and not shared
+            else None,
             postprocess=_postprocess(config["model"]) if vectors else None,
             unit=unit,
             missing=config["missing"] if not vectors or (supply is not None and supply.short) else None,
@@ -248,9 +261,13 @@ def slots(test: Test) -> Iterator[tuple[str, Concept]]:
             yield slot, concept
 
 
-def _source(config: Mapping[str, Any]) -> ContextSource:
+def _source(config: Mapping[str, Any], test: Test) -> ContextSource:
     context = {"name": "bare"} if method_spec(config["method"]["name"]).bare else config["context"]
-    return context_source(context, stimuli=config["paths"].get("stimuli"))
+    source = context_source(context, stimuli=config["paths"].get("stimuli"))
+    if not holds_images(test) or not is_shared_space(config["model"]):
+        return source
+    one_of("context.slots", where := context.get("slots") or "attributes", SLOTS)
+    return MixedSource(source, dict(slots(test)), slots=where)
 
 
 def _poles(config: Mapping[str, Any], test: Test) -> tuple[Concept, Concept] | None:
@@ -310,7 +327,8 @@ def _test_reference(test: Mapping[str, Any]) -> str | Path | dict[str, Any]:
 def _content(value: object) -> object:
     if isinstance(value, Concept):
         fallbacks = {word: list(forms) for word, forms in value.fallbacks.items()}
-        return {"words": list(value.words), "fallbacks": fallbacks, "properties": value.properties}
+        content = {"words": list(value.words), "fallbacks": fallbacks, "properties": value.properties}
+        return {**content, "images": [p.sha256 for p in value.pictures]} if value.kind == "images" else content
     if isinstance(value, Mapping):
         return {key: _content(item) for key, item in value.items()}
     return list(value) if isinstance(value, tuple) else value
@@ -347,12 +365,27 @@ def compatible(cell: Cell) -> str | None:
         return f"{cell.model['name']} has the layers 0 (the embeddings) to {last}, and no layer {cell.layer}"
     if spec.pairs:
         return _without_probabilities(cell)
+    if holds_images(cell.test):
+        return _without_meaning_for_images(cell)
     if is_static(cell.model) and cell.encoding == "sentence":
         return f"{cell.model['name']} holds vectors of words: it cannot encode sentences"
     if is_static(cell.model) and spec.items:
         return (
             f"{cell.method} measures texts, and {cell.model['name']} holds one vector a word, whatever the text: "
             "weat measures those"
+        )
+    return None
+
+
+def _without_meaning_for_images(cell: Cell) -> str | None:
+    """Return why a test with images cannot be measured so, or None if it can."""
+    if cell.poles and any(pole.kind == "images" for pole in cell.poles):
+        return "a subspace is found between words, and the poles hold images: name two concepts in association.poles"
+    source = cell.source
+    if source.label != "bare" and not any(source.label == part_of_source(source, c).label for _, c in slots(cell.test)):
+        return (
+            f"{source.label} is put on text attributes, and {cell.test.name} has none: choose context=bare, or "
+            "context.slots=all for its text targets"
         )
     return None
 

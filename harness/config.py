@@ -17,6 +17,8 @@ class ModelConfig:
     then), ``head`` likewise whether it gives probabilities of words as a ``masked`` or a ``causal`` language model, or
     ``none``, ``sentence`` the rule for the vector of a text, ``bos`` whether texts begin with that token,
     ``token_budget`` the size of a batch, ``postprocess`` (with ``components``) what is done against anisotropy.
+    ``backend`` (``open_clip`` or ``transformers``), ``architecture`` and ``pretrained`` (names of open_clip) and
+    ``batch_size`` are those of models of images and texts.
     """
 
     name: str = "???"
@@ -36,6 +38,10 @@ class ModelConfig:
     bos: str = "auto"
     max_length: int | None = None
     token_budget: int | None = None
+    backend: str = "open_clip"
+    architecture: str | None = None
+    pretrained: str | None = None
+    batch_size: int = 32
     postprocess: str = "none"
     components: int = 1
     description: str = ""
@@ -61,7 +67,8 @@ class ContextConfig:
     each or a balanced part of ``shuffle_size``. ``corpus`` is a built corpus in ``folder``, ``window`` the words on
     each side of the stimulus (0: the sentence, null: as the corpus was built), ``contexts`` how many a stimulus has at
     most (null: all that are stored). ``gap`` is how many words at most stand between a target and an attribute in a
-    sentence that holds both (null: 18).
+    sentence that holds both (null: 18). In a test that holds images, ``slots`` says which texts are put in context:
+    ``attributes`` (wolfe2024) or ``all``.
     """
 
     name: str = "bare"
@@ -79,6 +86,7 @@ class ContextConfig:
     contexts: int | None = None
     gap: int | None = None
     folder: str | None = None
+    slots: str = "attributes"
     description: str = ""
 
 
@@ -137,10 +145,11 @@ class TrackingConfig:
 
 @dataclass
 class PathsConfig:
-    """Folders: where runs go, and a user's own stimuli."""
+    """Folders: where runs go, a user's own stimuli, and the images that image concepts name."""
 
     runs: str = "${oc.env:HARNESS_RUNS,runs}"
     stimuli: str | None = None
+    images: str | None = None
 
 
 @dataclass

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from harness.balance import drawn
 from harness.cell import Cell
+from harness.contexts.mixed import part_of_source
 from harness.contexts.sources import BareSource, ContextSource
 from harness.contexts.texts import stimulus_contexts
-from harness.encoders.protocol import ContextualEncoder, View
+from harness.encoders.protocol import VIEWS, ContextualEncoder, View
 from harness.encoding import Limits, Need, encode_missing
 from harness.errors import HarnessError
 from harness.methods.base import POLE_SLOTS, BlockSet, VectorSet
-from harness.models import is_static, open_contextual, vectors_identity
+from harness.models import is_shared_space, is_static, open_contextual, vectors_identity
 from harness.progress import Progress, silent
 from harness.result import Result
 from harness.stimuli import Concept
@@ -37,7 +38,12 @@ def reads_vectors(cell: Cell) -> bool:
 
 
 def view_of(cell: Cell) -> View:
-    """Return the vectors that a cell measures: a pooling of the stimulus' subwords, or the sentence."""
+    """Return the vectors that a cell measures: a pooling of the stimulus' subwords, or the sentence.
+
+    A model of images and texts has one vector of each, in the space that they share.
+    """
+    if is_shared_space(cell.model):
+        return "sentence"
     return "sentence" if cell.encoding == "sentence" else cell.pooling  # type: ignore[return-value]
 
 
@@ -77,6 +83,8 @@ class ContextualVectors:
 
     def layers(self, cell: Cell, layer: str | int | None = None) -> list[int]:
         """Return the layers that ``last``, ``all`` or a number means; the model is opened if it never was before."""
+        if is_shared_space(cell.model):
+            return [0]
         layer = cell.layer if layer is None else layer
         if isinstance(layer, int):
             return [layer]
@@ -90,10 +98,12 @@ class ContextualVectors:
         """Yield what a cell needs for some concepts, in the cell's contexts or in those of another source."""
         home, source, view = self.home(cell), source or cell.source, frozenset({view_of(cell)})
         wanted = frozenset(layers)
+        gives = tuple(view) if is_shared_space(cell.model) else VIEWS
         for concept in concepts:
+            part = part_of_source(source, concept)
             for word in concept.words:
-                block = Block(home, source.label, word, stimulus_contexts(source, concept, word))
-                yield Need(block, view, wanted)
+                block = Block(home, part.label, word, stimulus_contexts(part, concept, word))
+                yield Need(block, view, wanted, gives)
 
     def cell_needs(
         self, cell: Cell, layers: Iterable[int], more: Mapping[str, Collection[int]] | None = None

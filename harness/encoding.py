@@ -6,7 +6,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +29,18 @@ GROUP_TEXTS = 2_048
 
 @dataclass(frozen=True)
 class Need:
-    """A block, and the views of the layers that are wanted of it."""
+    """A block, and the views of the layers that are wanted of it; ``gives`` are those that the encoder has at all."""
 
     block: Block
     views: frozenset[View]
     layers: frozenset[int]
+    gives: tuple[View, ...] = VIEWS
 
     @property
     def stored_views(self) -> tuple[View, ...]:
         """The views that are kept: one forward pass gives all, so all that cost little."""
         few = len(self.block.contexts) <= ALL_VIEWS_UP_TO
-        return tuple(view for view in VIEWS if few or view in self.views)
+        return tuple(view for view in self.gives if few or view in self.views)
 
     @property
     def keys(self) -> list[tuple[View, int]]:
@@ -66,7 +67,7 @@ def merged(needs: Iterable[Need]) -> list[Need]:
     for need in needs:
         known = found.get(need.block.path)
         found[need.block.path] = (
-            Need(need.block, need.views | known.views, need.layers | known.layers) if known else need
+            replace(need, views=need.views | known.views, layers=need.layers | known.layers) if known else need
         )
     return list(found.values())
 

@@ -33,6 +33,11 @@ def is_static(model: Mapping[str, Any]) -> bool:
     return bool(model["kind"] == "static")
 
 
+def is_shared_space(model: Mapping[str, Any]) -> bool:
+    """Return whether the model has images and texts in one space, a vector for each and no layers to choose."""
+    return bool(model["kind"] == "clip")
+
+
 def model_identity(model: Mapping[str, Any], *, runs: Path) -> dict[str, Any]:
     """Return what determines a model's vectors: the digest of its files and how words are read with them."""
     check_kind(model)
@@ -101,6 +106,24 @@ def _transformer_vectors(model: Mapping[str, Any], runs: Path) -> dict[str, Any]
     return encoder_identity(model)
 
 
+def _open_clip(model: Mapping[str, Any], runs: Path) -> ContextualEncoder:
+    from harness.encoders.clip import open_clip_model
+
+    return open_clip_model(model)
+
+
+def _clip_identity(model: Mapping[str, Any], runs: Path) -> dict[str, Any]:
+    from harness.encoders.clip import clip_identity
+
+    return clip_identity(model)
+
+
+def _clip_vectors(model: Mapping[str, Any], runs: Path) -> dict[str, Any]:
+    from harness.encoders.clip import vectors_identity
+
+    return vectors_identity(model)
+
+
 @dataclass(frozen=True)
 class ContextualKind:
     """How models of a kind are opened, and what identifies one without opening it.
@@ -117,6 +140,7 @@ class ContextualKind:
 CONTEXTUAL = {
     "transformer": ContextualKind(_open_transformer, _transformer_identity, _transformer_vectors),
     "elmo": ContextualKind(_open_elmo, _elmo_identity, _elmo_identity),
+    "clip": ContextualKind(_open_clip, _clip_identity, _clip_vectors),
 }
 """The kinds of model that read whole texts."""
 

@@ -16,6 +16,7 @@ from harness.balance import drawn
 from harness.cell import Cell, compatible, fingerprint, slots
 from harness.contexts.context import TARGETS
 from harness.contextual import ContextualVectors, Used, contextual_blocks, contextual_sets, reads_vectors
+from harness.encoders.pictures import changed
 from harness.errors import HarnessError
 from harness.likelihoods import Likelihoods
 from harness.methods.base import POLE_SLOTS, BlockSet, Inputs, Measurement, VectorSet
@@ -25,6 +26,7 @@ from harness.progress import Progress, silent
 from harness.result import Result
 from harness.stats.errors import StatsError
 from harness.stimuli import Concept, Test, ValenceTest, all_words
+from harness.stimuli.images import copies, named, shared_images
 
 USER_ERRORS = (HarnessError, StatsError)
 """What is a user's mistake: one sentence, no traceback."""
@@ -157,8 +159,17 @@ def _measure_layers(
         labels, notes = beginning(str(cell.model["name"]), vectors.begins_with(cell))
         measurement.labels |= labels
         result.notes += notes
-    result.notes += vectors.notes(cell)
+    result.notes += [*vectors.notes(cell), *_image_notes(concepts)]
     return measurement, sets, used
+
+
+def _image_notes(concepts: Mapping[str, Concept]) -> list[str]:
+    """Say which images are the same file under several names, and which were changed before the model read them."""
+    notes = []
+    for slot, concept in concepts.items():
+        notes += [f"The same image under several names ({slot}): {named(words)}." for words in copies(concept)]
+        notes += changed((picture.word, picture.path, picture.sha256) for picture in concept.pictures)
+    return notes
 
 
 def _measure_layer(
@@ -187,7 +198,14 @@ def refuse_bad_lists(
             raise HarnessError(f"{where} lists {', '.join(repeated)} more than once; keep one of each.")
     for left, right in (("X", "Y"), ("A", "B")):
         if left in concepts and right in concepts:
-            shared = sorted(set(concepts[left].words) & set(concepts[right].words))
+            one, other = concepts[left], concepts[right]
+            images = shared_images(one, other)
+            if images:
+                raise HarnessError(
+                    f"Test {test.name}: {named(images)} of {left} is, by content, in {right} too; keep it in "
+                    "one of them."
+                )
+            shared = [] if one.pictures and other.pictures else sorted(set(one.words) & set(other.words))
             if shared:
                 raise HarnessError(
                     f"Test {test.name}: {', '.join(shared)} stands in both {left} and {right}; keep it in one of them."

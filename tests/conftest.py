@@ -16,7 +16,7 @@ from harness.stimuli import load
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the settings of the person who runs it."""
-    for name in ("HARNESS_CONF", "HARNESS_RUNS", "HARNESS_STIMULI", "MLFLOW_TRACKING_URI"):
+    for name in ("HARNESS_CONF", "HARNESS_RUNS", "HARNESS_STIMULI", "HARNESS_IMAGES", "MLFLOW_TRACKING_URI"):
         monkeypatch.delenv(name, raising=False)
     load._test_files.cache_clear()
 

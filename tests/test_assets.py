@@ -20,7 +20,7 @@ import yaml
 
 import harness.assets as assets
 from harness.assets import fetch, locate, registry, sources
-from harness.assets.registry import Asset, HubSource, NpmSource, UrlSource, WheelSource, find_asset
+from harness.assets.registry import Asset, HubSource, ManualSource, NpmSource, UrlSource, WheelSource, find_asset
 from harness.assets.unpack import sha256_of, unpack_all, unpack_member
 from harness.errors import HarnessError
 from harness.paths import conf_dir
@@ -82,13 +82,19 @@ def package(kind: str, archive: bytes, member: str, content: bytes) -> dict:
 
 
 def test_every_registered_asset_is_pinned_or_says_that_it_is_not():
-    kinds = {WheelSource, NpmSource, UrlSource, HubSource}
+    kinds = {WheelSource, NpmSource, UrlSource, HubSource, ManualSource}
     assert {type(asset.source) for asset in registry().values()} == kinds
     for asset in registry().values():
         assert asset.title
         assert asset.licence
         if isinstance(asset.source, WheelSource | NpmSource):
             assert asset.pinned
+
+
+def test_what_may_not_be_redistributed_is_explained_and_not_fetched(cache):
+    with pytest.raises(HarnessError, match=r"ieat-images .*cannot be fetched for you: .*paths\.images"):
+        fetch("ieat-images", cache_dir=cache)
+    assert not cache.exists()
 
 
 def test_an_unknown_asset_gets_a_suggestion():

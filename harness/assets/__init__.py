@@ -14,6 +14,7 @@ from filelock import FileLock
 from harness.assets.registry import (
     Asset,
     HubSource,
+    ManualSource,
     NpmSource,
     UrlSource,
     WheelSource,
@@ -103,6 +104,8 @@ def fetch(name: str, *, cache_dir: Path | None = None, progress: Progress = sile
         Shows the bytes downloaded; see `harness.progress`.
     """
     asset, root = find_asset(name), assets_dir(cache_dir)
+    if isinstance(asset.source, ManualSource):
+        raise HarnessError(f"{name} ({asset.licence}) cannot be fetched for you: {asset.source.steps}")
     try:
         root.mkdir(parents=True, exist_ok=True)
         with FileLock(root / f".{name}.lock"):
@@ -162,6 +165,8 @@ def _get(asset: Asset, fresh: Path, scratch: Path, first: str | None, progress: 
             return sha256_of(fresh)
         case HubSource() as source:
             return fetch_hub(source, fresh, source.revision or first, progress)
+        case ManualSource():
+            raise AssertionError("what everyone gets by hand is refused before")
 
 
 def _first_pin(root: Path, name: str) -> str | None:

@@ -58,14 +58,25 @@ class UrlSource(_Strict):
 
 
 class HubSource(_Strict):
-    """A model of the Hugging Face hub. ``revision`` null: the commit is recorded by the first fetch."""
+    """A model of the Hugging Face hub. ``revision`` null: the commit is recorded by the first fetch.
+
+    ``files`` are those that are taken, where the usual ones (safetensors and the texts beside them) are too many.
+    """
 
     kind: Literal["hub"]
     id: str
     revision: str | None = None
+    files: tuple[str, ...] = ()
 
 
-Source = Annotated[WheelSource | NpmSource | UrlSource | HubSource, Field(discriminator="kind")]
+class ManualSource(_Strict):
+    """Something that may not be redistributed: everyone gets it where it is published. ``steps`` says how."""
+
+    kind: Literal["manual"]
+    steps: str
+
+
+Source = Annotated[WheelSource | NpmSource | UrlSource | HubSource | ManualSource, Field(discriminator="kind")]
 
 
 class Asset(_Strict):

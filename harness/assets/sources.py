@@ -129,7 +129,8 @@ def fetch_hub(source: HubSource, folder: Path, revision: str | None, progress: P
         try:
             model = hub.HfApi().model_info(source.id, revision=revision)
             safe = any(str(file.rfilename).endswith(".safetensors") for file in model.siblings or [])
-            files = ["*.safetensors" if safe else "pytorch_model*.bin*", "*.json", "*.txt", "*.model"]
+            usual = ["*.safetensors" if safe else "pytorch_model*.bin*", "*.json", "*.txt", "*.model"]
+            files = list(source.files) or usual
             hub.snapshot_download(source.id, revision=model.sha, local_dir=folder, allow_patterns=files)
         except Exception as error:  # the client raises errors of whichever HTTP library it is built on
             raise UnreachableError(f"{source.id} could not be read from the hub ({error})") from None

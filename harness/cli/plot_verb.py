@@ -24,12 +24,17 @@ def main(argv: list[str]) -> int:
     )
     what.add_argument("--grid", metavar="SWEEP", help="the EAT-Maps of all ML-EAT cells of a sweep, on one page")
     what.add_argument("--decades", metavar="SWEEP", help="levels 1 and 2 of a sweep over decades")
+    what.add_argument(
+        "--prompts",
+        metavar="SWEEP",
+        help="the shift of cosines and effects in a sweep over prompts (or other contexts)",
+    )
     parser.add_argument("--text", action="store_true", help="print EAT-Maps as text instead of drawing figures")
     parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
     parser.add_argument("--out", type=Path, help="the folder to write to (default: that of the cell or sweep)")
     arguments = parser.parse_args(argv)
     store = ResultStore(runs_dir(arguments.runs))
-    sweep = arguments.grid or arguments.decades
+    sweep = arguments.grid or arguments.decades or arguments.prompts
     results = [_finished(store, arguments.fingerprint)] if sweep is None else _mleat_cells(store, sweep)
     if arguments.text:
         from harness.plots.eatmap import eatmap_text
@@ -57,6 +62,10 @@ def _draw(results: list[Result], folder: Path, arguments: argparse.Namespace) ->
         from harness.plots.decades import decades
 
         return save(decades(results), folder / "decades")
+    if arguments.prompts:
+        from harness.plots.prompts import prompts
+
+        return save(prompts(results), folder / "prompts")
     from harness.plots import draw
 
     return draw(results[0], folder)

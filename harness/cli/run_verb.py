@@ -36,6 +36,7 @@ how to run:
   tracking=none        write result files only (default: MLflow under the folder of runs)
   paths.runs=DIR       where everything goes (or HARNESS_RUNS; default: runs)
   paths.stimuli=DIR    your own concepts/, tests/, templates/ (or HARNESS_STIMULI)
+  paths.images=DIR     where the folders of image concepts are (or HARNESS_IMAGES)
   HARNESS_CONF=DIR     your own model/, test/, experiment/ files
   --plan FILE          a sweep's frozen plan: the first time written, with a hash, and nothing measured; from then on
                        the sweep is measured and says what was planned, what added, what left out

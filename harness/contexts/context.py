@@ -27,6 +27,24 @@ class Context:
         """Return what the span covers."""
         return self.text[self.start : self.end]
 
+    @property
+    def key(self) -> str:
+        """What tells this text with its span from every other."""
+        return f"{self.start}:{self.end}:{self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageContext(Context):
+    """An image, which is its own context: ``text`` is the word that stands for it, its content is what counts."""
+
+    path: str
+    sha256: str
+
+    @property
+    def key(self) -> str:
+        """The digest of the image's bytes: neither its name nor its place."""
+        return f"image:{self.sha256}"
+
 
 class Contexts(tuple[Context, ...]):
     """The texts of one stimulus in their order, and the digests that stand for them."""
@@ -34,7 +52,7 @@ class Contexts(tuple[Context, ...]):
     @cached_property
     def rows(self) -> tuple[bytes, ...]:
         """For each text with its span, 16 bytes that tell it from every other."""
-        return tuple(hashlib.sha256(f"{c.start}:{c.end}:{c.text}".encode()).digest()[:16] for c in self)
+        return tuple(hashlib.sha256(c.key.encode()).digest()[:16] for c in self)
 
     @cached_property
     def digest(self) -> str:

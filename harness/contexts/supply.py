@@ -59,8 +59,6 @@ def text_supply(source: ContextSource, concepts: Mapping[str, Concept], *, least
     kept: dict[str, Concept] = {}
     short: dict[str, dict[str, int]] = {}
     for slot, concept in concepts.items():
-        if concept.kind == "images":
-            raise HarnessError(f"{concept.name} holds images, and {source.label} writes texts about words")
         counts = {word: len(source.contexts(concept, word)) for word in concept.words}
         few = {word: count for word, count in counts.items() if count < least}
         kept[slot] = concept

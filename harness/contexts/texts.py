@@ -6,14 +6,18 @@ import hashlib
 from collections.abc import Iterable
 
 from harness.contexts.context import Contexts
+from harness.contexts.mixed import ImageSource, part_of_source
 from harness.contexts.sources import ContextSource
 from harness.errors import HarnessError
 from harness.stimuli.schema import Concept
 
 
 def stimulus_contexts(source: ContextSource, concept: Concept, word: str) -> Contexts:
-    """Return the texts of one stimulus; a stimulus that has none, or is an image, raises one sentence."""
-    if concept.kind == "images":
+    """Return the texts of one stimulus, or its image; one that has none raises one sentence.
+
+    A source that writes texts has none of an image.
+    """
+    if concept.kind == "images" and not isinstance(part_of_source(source, concept), ImageSource):
         raise HarnessError(f"{concept.name} holds images, and {source.label} writes texts about words")
     found = source.contexts(concept, word)
     if not found:

@@ -75,6 +75,17 @@ def _import_torchvision(torch: ModuleType) -> None:
         _libraries.append(library)
 
 
+def usable_device(torch: ModuleType, device: str) -> Any:
+    """Return a device by its name; ``auto`` is the first GPU if there is one, and one that is not there is refused."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        raise HarnessError(f"model.device={device}: this machine has no such device; cpu always works.") from None
+    return torch.device(device)
+
+
 @contextmanager
 def quiet(transformers: ModuleType) -> Iterator[None]:
     """Keep transformers from printing bars and advice while a model is opened; what it was told before comes back."""

@@ -19,7 +19,7 @@ from harness.encoders.pooling import Pool, view_tokens
 from harness.encoders.postprocess import POSTPROCESS
 from harness.encoders.protocol import VIEWS, EncodedBatch, View
 from harness.encoders.tokens import BOS, ContextTokenizer, Row, Tally
-from harness.encoders.torch_setup import import_torch, import_transformers, quiet
+from harness.encoders.torch_setup import import_torch, import_transformers, quiet, usable_device
 from harness.encoders.weights import Weights, derived_dir, find_weights, weights_identity
 from harness.errors import HarnessError
 from harness.options import one_of
@@ -130,7 +130,7 @@ class TransformerEncoder:
         self.name = name
         self.identity = identity
         self._torch = import_torch()
-        self._device = self._usable_device(options.device)
+        self._device = usable_device(self._torch, options.device)
         self._budget = options.token_budget
         tokenizer, self._model = _load(name, folder, getattr(self._torch, options.dtype), self._device)
         limits = [n for n in (_positions(self._model), options.max_length) if n is not None]
@@ -144,16 +144,6 @@ class TransformerEncoder:
     def tally(self) -> Tally:
         """What was encoded so far."""
         return self._tokens.tally
-
-    def _usable_device(self, device: str) -> Any:
-        torch = self._torch
-        if device == "auto":
-            device = "cuda" if torch.cuda.is_available() else "cpu"
-        try:
-            torch.empty(0, device=device)
-        except (RuntimeError, AssertionError):
-            raise HarnessError(f"model.device={device}: this machine has no such device; cpu always works.") from None
-        return torch.device(device)
 
     def _probe(self) -> None:
         """Find out the shape of the model, and whether a later token changes the vectors of earlier ones."""

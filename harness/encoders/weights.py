@@ -7,7 +7,8 @@ import importlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -68,7 +69,7 @@ def _local(path: Path, what: str, cache: Path | None) -> Weights:
     if path.is_file() and path.suffix.lower() != ".gguf":
         raise HarnessError(f"{what}: is a file, but not a GGUF file; give the folder that holds config.json.")
     checked = path if path.is_file() else _checked(path, what)
-    return Weights(checked, {"sha256": _digest(path.resolve(), derived_dir(cache) / "digests")})
+    return Weights(checked, {"sha256": files_digest(path.resolve(), derived_dir(cache) / "digests")})
 
 
 def _checked(folder: Path, what: str) -> Path:
@@ -107,6 +108,41 @@ def _from_hub(model: Mapping[str, Any]) -> Weights:
         raise _not_fetched(model, asset)
     folder = folder or _downloaded(hub, model, identifier, revision)
     return Weights(folder, {"id": identifier, "revision": folder.name})
+
+
+def hub_files(model: Mapping[str, Any], identifier: str, *, wanted: str, patterns: Sequence[str]) -> Path:
+    """Return a folder with chosen files of a model of the hub: from the assets, the hub's cache, or the hub itself.
+
+    Parameters
+    ----------
+    model
+        The model's config, for its name and revision.
+    identifier
+        The model's id on the hub.
+    wanted
+        The file without which a copy on this machine is of no use.
+    patterns
+        What is downloaded; nothing that the registry of assets lists is.
+    """
+    asset, revision = _asset_of(identifier), model.get("revision")
+    fetched = locate(asset) if asset else None
+    if fetched and (fetched / wanted).is_file():
+        return fetched
+    hub = _hub_client()
+    with suppress(OSError, ValueError):
+        folder = Path(hub.snapshot_download(identifier, revision=revision, local_files_only=True))
+        if (folder / wanted).is_file():
+            return folder
+    if asset:
+        raise _not_fetched(model, asset)
+    try:
+        return Path(hub.snapshot_download(identifier, revision=revision, allow_patterns=list(patterns)))
+    except Exception as error:  # as in _downloaded
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise HarnessError(
+            f"Model {model['name']} ({identifier}) is not on this machine, and the hub does not give it ({reason}): "
+            f"run `hf download {identifier}` where there is network, or set model.path to its folder."
+        ) from None
 
 
 def _asset_of(identifier: str) -> str | None:
@@ -164,7 +200,7 @@ def _not_fetched(model: Mapping[str, Any], asset: str) -> HarnessError:
     )
 
 
-def _digest(path: Path, cache: Path) -> str:
+def files_digest(path: Path, cache: Path) -> str:
     """Return the digest of the files that determine the vectors, computed once for each state of the files."""
     files = _files(path)
     stamps = [[file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in files]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -91,13 +92,15 @@ def _concept_by_name(name: str, roots: tuple[Path, ...]) -> Concept:
     if name not in files:
         raise HarnessError(f"There is no concept named {name!r}.{did_you_mean(name, files)}")
     path = files[name]
-    concept = _concept_from(read_yaml(path), origin=path, default_name=name)
+    concept = _concept_from(read_yaml(path), origin=path, default_name=name, home=path.parent)
     if concept.name != name:
         raise HarnessError(f"{path}: name: is {concept.name!r}, but the file's place makes it {name!r}.")
     return concept
 
 
-def _concept_from(data: Mapping[str, Any], *, origin: Path | str, default_name: str) -> Concept:
+def _concept_from(data: Mapping[str, Any], *, origin: Path | str, default_name: str, home: Path) -> Concept:
+    if data.get("folder") or data.get("manifest"):
+        data = {"kind": "images", **data, "home": str(home)}
     try:
         return _CONCEPT.validate_python({"name": default_name, **data})
     except ValidationError as error:
@@ -109,19 +112,36 @@ def load_concept(name: str, *, stimuli: str | Path | None = None) -> Concept:
     return _concept_by_name(name, stimuli_roots(stimuli))
 
 
-def _resolve(value: object, *, test: str, slot: str, origin: Path | str, roots: tuple[Path, ...]) -> Concept:
+def _image_names(data: Mapping[str, Any], slots: Sequence[str], test: str) -> dict[str, str]:
+    """Return names for concepts of images that a test gives inline: that of the folder, where no other has the same."""
+    found: dict[str, str] = {}
+    for slot in slots:
+        value = data.get(slot)
+        if isinstance(value, Mapping) and (place := value.get("folder") or value.get("manifest")):
+            plain = re.sub(r"[^a-z0-9_.-]+", "_", Path(str(place)).stem.lower()).strip("_.-")
+            found[slot] = f"{test}/{plain}" if plain else ""
+    names = list(found.values())
+    return {slot: name for slot, name in found.items() if name and names.count(name) == 1}
+
+
+def _resolve(
+    value: object, *, test: str, slot: str, origin: Path | str, roots: tuple[Path, ...], name: str | None = None
+) -> Concept:
     where = f"{origin}: {slot}"
     if isinstance(value, str):
         try:
             return _concept_by_name(value, roots)
         except HarnessError as error:
             raise HarnessError(f"{where}: {error}") from None
-    inline_name = f"{test}/{slot.lower()}"
+    inline_name = name or f"{test}/{slot.lower()}"
     if isinstance(value, Sequence):
         value = {"words": list(value)}
     if isinstance(value, Mapping):
-        return _concept_from(value, origin=where, default_name=inline_name)
-    raise HarnessError(f"{where}: a list of words, a concept's name or a mapping with `words` is needed.")
+        home = origin.parent if isinstance(origin, Path) else Path()
+        return _concept_from(value, origin=where, default_name=inline_name, home=home)
+    raise HarnessError(
+        f"{where}: a list of words, a concept's name, or a mapping with `words`, `folder` or `manifest` is needed."
+    )
 
 
 def variant_names(data: Mapping[str, Any]) -> list[str]:
@@ -173,9 +193,10 @@ def load_test(
     kind = data.get("kind") or ("single" if "W" in data else "detection" if "groups" in data else "association")
     if kind not in _KINDS:
         raise HarnessError(f"{origin}: kind: {kind!r} is not one of {', '.join(_KINDS)}.")
+    names = _image_names(data, _SLOTS[kind], name)
     for slot in _SLOTS[kind]:
         if slot in data:
-            data[slot] = _resolve(data[slot], test=name, slot=slot, origin=origin, roots=roots)
+            data[slot] = _resolve(data[slot], test=name, slot=slot, origin=origin, roots=roots, name=names.get(slot))
     if kind == "detection":
         data["groups"] = {
             key: _resolve(value, test=name, slot=f"groups.{key}", origin=origin, roots=roots)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
@@ -22,6 +22,15 @@ class Source(_Strict):
     note: str = ""
 
 
+class Picture(_Strict):
+    """An image file of a concept: the word that stands for it, where it is, the sha256 of its bytes."""
+
+    word: str
+    path: str
+    sha256: str
+    licence: str = ""
+
+
 class Concept(_Strict):
     """A named list of stimuli.
 
@@ -29,6 +38,11 @@ class Concept(_Strict):
     spellings, tried in order when a model lacks it. ``properties`` gives a number per word (WEFAT's per cent women).
     ``part`` says how templates treat the words (``thing``, ``person``, ``adjective`` …: the keys of
     ``stimuli/lexica/grammar.yaml``), ``parts`` the exceptions; left out, that file decides.
+
+    A concept of kind ``images`` has a ``folder``, or a ``manifest``: a CSV file with the columns path, label, licence
+    and sha256, whose paths start in the folder. ``asset`` names the entry of `harness fetch` that tells where the
+    images come from. ``home`` is where the concept's file is; ``pictures`` are the images as they were found
+    (``harness.stimuli.images.with_pictures``), in the order of ``words``.
     """
 
     name: Name
@@ -43,6 +57,25 @@ class Concept(_Strict):
     properties: dict[str, float] = Field(default_factory=dict)
     part: str = ""
     parts: dict[str, str] = Field(default_factory=dict)
+    folder: str = ""
+    manifest: str = ""
+    asset: str = ""
+    home: str = ""
+    pictures: tuple[Picture, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _images_come_from_files(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        given = [key for key in ("folder", "manifest") if data.get(key)]
+        if data.get("kind") == "images":
+            if not given:
+                raise ValueError("images need a folder, or a manifest with the columns path, label, licence, sha256")
+            return {"words": (), **data}
+        if given:
+            raise ValueError(f"{given[0]} belongs to images: add `kind: images`")
+        return data
 
     @field_validator("words", mode="before")
     @classmethod

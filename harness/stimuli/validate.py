@@ -36,7 +36,7 @@ def validate(path: Path) -> tuple[int, list[Problem]]:
     for file in files:
         try:
             data = read_yaml(file)
-            if "words" in data:
+            if {"words", "folder", "manifest"} & set(data):
                 problems += [Problem(level, file, text) for level, text in check_concept(_concept(data, file))]
             elif {"X", "W", "groups"} & set(data):
                 for target in [None, *(read_test(file)[0].get("variants") or {})]:
@@ -71,7 +71,7 @@ def check_concept(concept: Concept) -> Iterator[Finding]:
     repeated = sorted({word for word in concept.words if concept.words.count(word) > 1})
     if repeated:
         yield "error", f"{concept.name} lists {', '.join(repeated)} more than once"
-    if not concept.words:
+    if not concept.words and concept.kind != "images":
         yield "error", f"{concept.name} holds no stimuli"
     elif len(concept.words) < ADVISED and concept.kind != "images":
         yield "warning", f"{concept.name} holds {len(concept.words)} stimuli; at least {ADVISED} are advised"

@@ -136,6 +136,6 @@ def test_a_mistake_is_one_sentence(config: dict[str, Any], sentence: str) -> Non
 
 
 def test_images_have_no_texts() -> None:
-    pictures = Concept(name="pictures", kind="images", words=("a.jpg", "b.jpg"))
+    pictures = Concept(name="pictures", kind="images", words=("a.jpg", "b.jpg"), folder="pictures")
     with pytest.raises(HarnessError, match="pictures holds images"):
         stimulus_contexts(source("bare"), pictures, "a.jpg")

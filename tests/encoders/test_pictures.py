@@ -1,0 +1,90 @@
+"""Images as people have them: odd ones are told, unusable ones refused, each in a sentence."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from harness.encoders.pictures import PictureError, changed, read_rgb, refusal
+
+
+def told(path: Path) -> list[str]:
+    return changed([(path.name, str(path), str(path))])
+
+
+def test_a_plain_image_is_read_as_it_is(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "plain.png")
+    assert (np.asarray(read_rgb(str(tmp_path / "plain.png"))) == pixels).all()
+    assert told(tmp_path / "plain.png") == []
+
+
+def test_16_bits_are_scaled_and_not_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "deep.png"
+    Image.fromarray(np.array([[0, 257, 32_896, 65_535]], dtype=np.uint16)).save(path)
+    assert np.asarray(read_rgb(str(path)))[0, :, 0].tolist() == [0, 1, 128, 255]
+    assert told(path) == ["deep.png: 16 bits a pixel, scaled to 8."]
+
+
+def test_of_several_frames_the_first_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "moving.gif"
+    red, blue = Image.new("RGB", (4, 4), (255, 0, 0)), Image.new("RGB", (4, 4), (0, 0, 255))
+    red.save(path, save_all=True, append_images=[blue], duration=100)
+    assert np.asarray(read_rgb(str(path)))[0, 0].tolist() == [255, 0, 0]
+    assert "moving.gif: several frames, of which the first is used." in told(path)
+
+
+def test_cmyk_becomes_rgb(tmp_path: Path) -> None:
+    path = tmp_path / "print.tif"
+    Image.new("CMYK", (4, 4), (0, 255, 255, 0)).save(path)
+    assert np.asarray(read_rgb(str(path)))[0, 0].tolist() == [255, 0, 0]
+    assert told(path) == ["print.tif: CMYK colours, turned into RGB without their colour profile."]
+
+
+def test_transparency_is_told(tmp_path: Path) -> None:
+    Image.new("RGBA", (4, 4), (255, 0, 0, 10)).save(tmp_path / "glass.png")
+    assert told(tmp_path / "glass.png") == ["glass.png: transparency, which is dropped."]
+
+
+def bomb(path: Path, side: int) -> Path:
+    """A PNG of a few bytes whose head promises side × side pixels."""
+    chunks = {b"IHDR": struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0), b"IDAT": zlib.compress(b"\0" * 99)}
+    parts = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks.items()
+    ]
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+    return path
+
+
+@pytest.mark.parametrize("side", [10_000, 60_000])
+def test_a_decompression_bomb_is_refused_before_it_unfolds(tmp_path: Path, side: int) -> None:
+    with pytest.raises(PictureError, match=r"bomb\.png: (has 10000 × 10000|is larger than).* pixels"):
+        read_rgb(str(bomb(tmp_path / "bomb.png", side)))
+
+
+def test_empty_torn_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in ("empty.png", "torn.jpg", "page.png")}
+    files["empty.png"].touch()
+    noise = Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8))
+    noise.save(files["torn.jpg"])
+    files["torn.jpg"].write_bytes(files["torn.jpg"].read_bytes()[:900])
+    files["page.png"].write_text("<html>not found</html>")
+    for name, reason in (("empty", r"is empty \(zero bytes\)"), ("torn", "is damaged"), ("page", "is not an image")):
+        path = next(path for path in files.values() if path.stem == name)
+        with pytest.raises(PictureError, match=rf"{path.name}: {reason}"):
+            read_rgb(str(path))
+    assert str(refusal([str(path) for path in files.values()])).startswith("3 images cannot be used: ")
+    assert "more" not in str(refusal([str(files["empty.png"])]))
+
+
+def test_floating_point_pixels_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "heat.tif"
+    Image.fromarray(np.ones((3, 3), dtype=np.float32)).save(path)
+    with pytest.raises(PictureError, match="holds floating-point numbers; save it with 8 bits"):
+        read_rgb(str(path))
