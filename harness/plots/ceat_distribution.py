@@ -67,7 +67,8 @@ def _histogram(axes: Axes, result: Result) -> None:
         loc="left",
         fontsize=10,
     )
-    axes.set_xlabel("effect size d of a sample: one context a stimulus")
+    drawn = "sentence a target and attribute" if "combinations" in result.metrics else "context a stimulus"
+    axes.set_xlabel(f"effect size d of a sample: one {drawn}")
     axes.set_ylabel("samples")
     bar = axes.figure.colorbar(ScalarMappable(scale, colours), ax=axes, fraction=0.045, pad=0.02)
     bar.set_label("mean p of the samples in a bin", fontsize=8)
