@@ -15,6 +15,7 @@ from harness.encoders.likelihood.masked import masked_request
 from harness.encoders.likelihood.sentences import TokenPair
 from harness.encoders.torch_setup import import_torch, import_transformers
 from harness.errors import HarnessError
+from harness.stimuli import AssociationTest, load_test
 from tests.encoders.likelihood_tiny import save_masked
 
 TARGETS = ("he", "rose", "Michael", "José", "theatrerose", "otherheather")
@@ -180,3 +181,18 @@ def test_a_word_without_any_known_piece_is_unknown(folder: Path) -> None:
     strange, known = found.tokens([pair("雪雪", "male"), pair("rosewood", "male")])
     assert found.unknown(strange.target_ids)
     assert not found.unknown(known.target_ids)
+
+
+def test_every_word_of_every_test_has_a_finite_score(folder: Path) -> None:
+    tests = [load_test(name) for name in [*(f"c{n}" for n in range(1, 11)), *(f"i{n}" for n in range(1, 5)), "h-occ"]]
+    concepts = [(test.X, test.Y, test.A, test.B) for test in tests if isinstance(test, AssociationTest)]
+    targets = sorted({word for X, Y, _, _ in concepts for word in (*X.words, *Y.words)})
+    attributes = sorted({word for _, _, A, B in concepts for word in (*A.words, *B.words)})
+    assert len(concepts) == 15 and {"Shereen", "Latisha", "Yesenia"} <= set(targets)
+    sentences = [pair(target, attributes[i % len(attributes)]) for i, target in enumerate(targets)]
+    sentences += [pair(targets[i % len(targets)], attribute) for i, attribute in enumerate(attributes)]
+    for how in ("masks", "first", "product"):
+        found = scorer(folder, multi_token=how)
+        for prior in (False, True):
+            scores = found.score(sentences, prior=prior)
+            assert np.isfinite(scores).all() and (scores < 0).all()
