@@ -95,9 +95,12 @@ class Coded(NamedTuple):
         return Coded((np.cumsum(used) - 1)[numbers], [self.values[n] for n in np.flatnonzero(used).tolist()])
 
     def as_arrow(self) -> pa.DictionaryArray:
-        """Return a column."""
-        codes = pa.array(self.numbers.astype(np.int32))
-        return pa.DictionaryArray.from_arrays(codes, pa.array(self.values, type=pa.string()))
+        """Return a column; the values are UTF-8 already."""
+        ends = np.cumsum(np.fromiter(map(len, self.values), np.int64, len(self.values)), dtype=np.int64)
+        offsets = np.append(0, ends).astype(np.int32)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(self.values))]
+        values = pa.Array.from_buffers(pa.string(), len(self.values), buffers)
+        return pa.DictionaryArray.from_arrays(pa.array(self.numbers.astype(np.int32)), values)
 
 
 @dataclass
@@ -145,14 +148,14 @@ class Sampler:
         return self._rows >= _FULL_ROWS or self._bytes >= _FULL_BYTES
 
     def flush(self, path: Path) -> bool:
-        """Write what waits as a run sorted by pattern and key; tell whether there was anything."""
+        """Write what waits as a run sorted by pattern; tell whether there was anything."""
         waiting, self._waiting, self._rows, self._bytes = self._waiting, [], 0, 0
         if not any(map(len, waiting)):
             return False
         pattern = np.concatenate([found.pattern for found in waiting])
         key = np.concatenate([found.key for found in waiting])
         keep = np.flatnonzero(key <= self.threshold[pattern])
-        keep = keep[np.lexsort((key[keep], pattern[keep]))]
+        keep = keep[np.argsort(pattern[keep].astype(np.min_scalar_type(len(self.threshold))), kind="stable")]
         pattern, key = pattern[keep], key[keep]
         bounds = np.flatnonzero(np.diff(pattern)) + 1
         for numbers, keys in zip(np.split(pattern, bounds), np.split(key, bounds), strict=True):

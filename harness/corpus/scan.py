@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from harness.corpus.clean import SEPARATOR, clean
-from harness.corpus.matcher import Matcher, padded, shadow_of
+from harness.corpus.matcher import Matcher, counted_before, padded, shadow_of
 from harness.corpus.patterns import Pattern
 from harness.corpus.readers import Batch, Reading, batches
 from harness.corpus.sampler import Coded, Found, Sampler, context_keys, pattern_salts, text_hashes
@@ -66,12 +66,13 @@ class Scanner:
         """Take one batch in."""
         tally.skipped.update(batch.skipped)
         texts = clean(batch.texts, markdown=batch.markdown) if batch.texts else []
-        documents = [(text, name) for text, name in zip(texts, batch.ids, strict=True) if text]
+        documents = [text for text in texts if text]
+        names = [name for text, name in zip(texts, batch.ids, strict=True) if text]
         tally.documents += len(documents)
         tally.blank += batch.blank + len(texts) - len(documents)
         if not documents:
             return
-        block = padded(SEPARATOR.join(text for text, _ in documents).encode())
+        block = padded(SEPARATOR.encode().join(documents))
         shadow = shadow_of(block)
         raw = np.frombuffer(block, dtype=np.uint8)
         ends = sentence_ends(raw, np.frombuffer(shadow, dtype=np.uint8))
@@ -81,12 +82,14 @@ class Scanner:
         tally.hits = (np.array(tally.hits or 0) + np.bincount(hits.pattern, minlength=len(self._salts))).tolist()
         if not len(hits.pattern):
             return
-        place, sentence = _each_once(np.searchsorted(ends, hits.start))
+        place, sentence = _each_once(counted_before(ends, hits.start))
         begins = np.where(place > 0, ends[place - 1] + 1, PAD)
         sentences = [block[a:b] for a, b in zip(begins.tolist(), ends[place].tolist(), strict=True)]
         offset = hits.start - begins[sentence]
         keys = context_keys(sentences, sentence, offset, self._salts[hits.pattern], seed=self._seed)
         rows = np.flatnonzero(self.sampler.candidates(hits.pattern, keys))
+        if not len(rows):
+            return
         start, end = _in_characters(raw, begins[sentence[rows]], hits.start[rows], hits.end[rows], block.isascii())
         self.sampler.add(
             Found(
@@ -95,7 +98,7 @@ class Scanner:
                 start=start,
                 end=end,
                 text=Coded(sentence, sentences).take(rows),
-                source=_sources(block, np.flatnonzero(raw == 0), documents, hits.start[rows]),
+                source=_sources(documents, names, hits.start[rows]),
             )
         )
 
@@ -117,15 +120,15 @@ def _in_characters(
     return start - begin - (until - before), end - begin - (after - before)
 
 
-def _sources(block: bytes, breaks: Positions, documents: list[tuple[str, str]], places: Positions) -> Coded:
+def _sources(documents: list[bytes], names: list[str], places: Positions) -> Coded:
     """Return where contexts come from: the document's own id, or a hash of its text, which no cut of files moves."""
-    first, last = np.concatenate(([PAD], breaks + 1)), np.concatenate((breaks, [len(block) - PAD]))
-    numbers = np.searchsorted(breaks, places)
-    used, numbers = _each_once(numbers)
-    bounds = zip(first[used].tolist(), last[used].tolist(), strict=True)
-    digests = text_hashes([block[a:b] for a, b in bounds], _SOURCE_SEED).tolist()
-    own = [documents[number][1] for number in used.tolist()]
-    return Coded(numbers, [(name or f"{digest:016x}").encode() for name, digest in zip(own, digests, strict=True)])
+    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
+    used, numbers = _each_once(counted_before(PAD - 1 + np.cumsum(lengths + 1), places))
+    own = used.tolist()
+    digests = text_hashes([documents[number] for number in own], _SOURCE_SEED).tolist()
+    return Coded(
+        numbers, [(names[n] or f"{digest:016x}").encode() for n, digest in zip(own, digests, strict=True)]
+    )
 
 
 @dataclass

@@ -31,7 +31,7 @@ _LONG_WINDOW = 1 << 31
 class Limits:
     """How many bytes a block has, and a record may have."""
 
-    block: int = 2 << 20
+    block: int = 1 << 19
     record: int = 16 << 20
 
 
