@@ -98,7 +98,7 @@ def _squeezed(block: bytes) -> bytes:
     again = _again(block, b" ")
     if not again.any():
         return block
-    return np.frombuffer(block, dtype=np.uint8)[np.append(True, ~again)].tobytes()
+    return bytes(np.frombuffer(block, dtype=np.uint8)[np.append(True, ~again)])
 
 
 def _without_links(block: bytes) -> bytes:

@@ -38,8 +38,6 @@ _NOT_SMALL = bytes(code for code in range(256) if not 97 <= code <= 122)
 _NOT_CAPITAL = bytes(code for code in range(256) if not 65 <= code <= 90)
 
 
-
-
 def _among(characters: bytes) -> NDArray[np.bool_]:
     return np.isin(np.arange(256), list(characters))
 

@@ -122,10 +122,11 @@ class Sampler:
     """Holds back contexts that may be among the k smallest, and writes them as a sorted run when there are many.
 
     In memory stay the keys only; `threshold` falls as more is seen, so that ever fewer contexts are looked at.
+    ``known`` are the thresholds of all workers, in shared memory: none of them is too low for any other.
     """
 
-    def __init__(self, patterns: int, *, k: int) -> None:
-        self.k = k
+    def __init__(self, patterns: int, *, k: int, known: Keys | None = None) -> None:
+        self.k, self._known = k, known
         self.threshold: Keys = np.full(patterns, _LAST, dtype=np.uint64)
         self._smallest: list[Keys] = [np.zeros(0, dtype=np.uint64) for _ in range(patterns)]
         self._unsorted: list[list[Keys]] = [[] for _ in range(patterns)]
@@ -160,6 +161,11 @@ class Sampler:
         bounds = np.flatnonzero(np.diff(pattern)) + 1
         for numbers, keys in zip(np.split(pattern, bounds), np.split(key, bounds), strict=True):
             self._learn(int(numbers[0]), keys)
+        if self._known is not None:
+            np.minimum(self._known, self.threshold, out=self.threshold)
+            self._known[:] = (
+                self.threshold
+            )  # if another writes at the same time, a higher one stays: it costs only time
         near = key <= self.threshold[pattern]
         keep, pattern, key = keep[near], pattern[near], key[near]
         start = np.concatenate([found.start for found in waiting])[keep]
@@ -192,4 +198,4 @@ class Sampler:
         self._smallest[number] = smallest
         unsorted.clear()
         if len(smallest) == self.k:
-            self.threshold[number] = smallest[-1]
+            self.threshold[number] = min(self.threshold[number], smallest[-1])
