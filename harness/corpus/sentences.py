@@ -7,6 +7,7 @@ follows; not after an abbreviation or an initial; and always at the end of a par
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -41,7 +42,7 @@ def _tables() -> dict[int, Positions]:
     for word in sorted(ABBREVIATIONS):
         spaced = re.sub(r"\W", " ", word)
         tables.setdefault(len(word), []).append(int.from_bytes(f" {spaced}".encode()))
-    return {size: np.array(codes, dtype=np.int64) for size, codes in tables.items()}
+    return {size: np.array(sorted(codes), dtype=np.int64) for size, codes in tables.items()}
 
 
 _ABBREVIATED = _tables()
@@ -94,7 +95,8 @@ def _abbreviated(raw: Bytes, shadow: Bytes, stops: Positions) -> NDArray[np.bool
     found = np.zeros(len(stops), dtype=bool)
     for size, known in _ABBREVIATED.items():
         at = np.flatnonzero((words >> (8 * size)) & 0xFF == _SPACE)
-        found[at] |= np.isin(words[at] & ((1 << (8 * size + 8)) - 1), known)
+        near = words[at] & ((1 << (8 * size + 8)) - 1)
+        found[at] |= known[np.minimum(np.searchsorted(known, near), len(known) - 1)] == near
     return np.asarray(found & (raw[stops] == _FULL_STOP), dtype=bool)
 
 
@@ -106,12 +108,13 @@ def _with_cuts(raw: Bytes, ends: Positions) -> Positions:
     cuts: list[int] = []
     for start, end in zip(starts[long].tolist(), ends[long].tolist(), strict=True):
         spaces = (start + np.flatnonzero(raw[start:end] == _SPACE)).tolist()
-        begin, last = start, start
-        for space in spaces:
-            if space - begin > LONGEST and last > begin:
-                cuts.append(last)
-                begin = last + 1
-            last = space
-        if end - begin > LONGEST and last > begin:
-            cuts.append(last)
+        begin = start
+        while end - begin > LONGEST:
+            at = bisect_right(spaces, begin + LONGEST) - 1
+            if at < 0 or spaces[at] <= begin:
+                at += 1  # a word longer than that stays whole
+            if at >= len(spaces):
+                break
+            cuts.append(spaces[at])
+            begin = spaces[at] + 1
     return np.sort(np.concatenate((ends, np.array(cuts, dtype=np.int64))))
