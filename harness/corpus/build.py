@@ -20,7 +20,7 @@ from harness.errors import HarnessError
 from harness.progress import Progress, silent
 
 _PLAN = "plan.json"
-_LAYOUT = 2
+_LAYOUT = 3
 """Of what lies in the folder of an unfinished build."""
 _OPEN_AT_ONCE = 200
 _EDGE = 1 << 16

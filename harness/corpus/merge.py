@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,8 @@ SAMPLE_SCHEMA = pa.schema([("stimulus", pa.string()), ("cased", pa.bool_()), *SC
 
 
 _AHEAD = 3
+_HELD = 8 << 20
+"""After so many bytes of contexts, parts are asked to let go of what they have read."""
 
 
 class Merged(NamedTuple):
@@ -39,14 +42,19 @@ class Part(Protocol):
     def take(self, number: int, rows: Positions) -> pa.Table:
         """Return some of one pattern's contexts."""
 
+    def release(self) -> None:
+        """Let go of memory that can be had again."""
+
 
 class Run:
     """A file that a sampler wrote, read by memory map."""
 
     def __init__(self, path: Path) -> None:
-        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-        self._columns = {name: batch.column(name) for name in SCHEMA.names}
-        self._keys = self._columns["key"].to_numpy()
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._map))).get_batch(0)
+        self._columns = [batch.column(name) for name in SCHEMA.names]
+        self._keys = batch.column("key").to_numpy()
         pattern = batch.column("pattern").to_numpy()
         numbers = np.arange(pattern[-1] + 2, dtype=pattern.dtype)
         self._bounds = np.searchsorted(pattern, numbers).tolist()
@@ -62,14 +70,14 @@ class Run:
 
     def take(self, number: int, rows: Positions) -> pa.Table:
         """Return some of one pattern's contexts; no text is read but theirs."""
-        chosen = rows + self._slice(number)[0]
-        return pa.table([_taken(column, chosen) for column in self._columns.values()], schema=SCHEMA)
+        first, last = self._slice(number)
+        own = [column.slice(first, last - first) for column in self._columns]
+        return pa.table(own if len(rows) == last - first else [c.take(pa.array(rows)) for c in own], schema=SCHEMA)
 
-
-def _taken(column: pa.Array, rows: Positions) -> pa.Array:
-    if isinstance(column, pa.DictionaryArray):
-        return column.dictionary.take(pa.array(column.indices.to_numpy()[rows]))
-    return pa.array(column.to_numpy()[rows])
+    def release(self) -> None:
+        """Let go of the pages that were read; they come back when they are read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 class Sample:
@@ -109,6 +117,9 @@ class SamplePart:
     def take(self, number: int, rows: Positions) -> pa.Table:
         """Return some of one pattern's contexts."""
         return self._rows(number).take(pa.array(rows))
+
+    def release(self) -> None:
+        """Hold nothing but the contexts of one pattern anyway."""
 
 
 def united(tables: Sequence[pa.Table], *, k: int) -> pa.Table:
@@ -158,7 +169,7 @@ def merge(parts: Sequence[Part], patterns: Sequence[Pattern], path: Path, *, k: 
             path, SAMPLE_SCHEMA, compression="none", use_dictionary=named, write_statistics=named
         ) as writer,
     ):
-        tables = _ahead(lambda number: smallest(parts, number, k=k), len(patterns), uniting)
+        tables = _ahead(_Uniter(parts, k=k), len(patterns), uniting)
         for pattern, rows in zip(patterns, tables, strict=True):
             kept.append(rows.num_rows if rows is not None else 0)
             if rows is not None:
@@ -167,6 +178,22 @@ def merge(parts: Sequence[Part], patterns: Sequence[Pattern], path: Path, *, k: 
                 writer.write_table(table, row_group_size=rows.num_rows)
     with path.open("rb") as written:
         return Merged(kept, hashlib.file_digest(written, "sha256").hexdigest())
+
+
+class _Uniter:
+    """Unites one pattern after another; however large the parts are, little of them is in memory."""
+
+    def __init__(self, parts: Sequence[Part], *, k: int) -> None:
+        self._parts, self._k, self._bytes = parts, k, 0
+
+    def __call__(self, number: int) -> pa.Table | None:
+        table = smallest(self._parts, number, k=self._k)
+        self._bytes += table.nbytes if table is not None else 0
+        if self._bytes > _HELD:
+            self._bytes = 0
+            for part in self._parts:
+                part.release()
+        return table
 
 
 def _ahead(make: Callable[[int], pa.Table | None], count: int, pool: ThreadPoolExecutor) -> Iterator[pa.Table | None]:

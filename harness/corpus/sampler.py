@@ -36,11 +36,8 @@ SCHEMA = pa.schema(
         ("copies", pa.int64()),
     ]
 )
-_CODED = pa.dictionary(pa.int32(), pa.string())
-_RUN_SCHEMA = pa.schema(
-    [(name, _CODED if name in ("text", "source") else SCHEMA.field(name).type) for name in SCHEMA.names]
-).append(pa.field("pattern", pa.int32()))
-_FULL_ROWS = 250_000
+_RUN_SCHEMA = SCHEMA.append(pa.field("pattern", pa.int32()))
+_FULL_ROWS = 150_000
 _FULL_BYTES = 48_000_000
 _LAST = np.uint64(2**64 - 1)
 
@@ -94,13 +91,12 @@ class Coded(NamedTuple):
         used[numbers] = True
         return Coded((np.cumsum(used) - 1)[numbers], [self.values[n] for n in np.flatnonzero(used).tolist()])
 
-    def as_arrow(self) -> pa.DictionaryArray:
-        """Return a column; the values are UTF-8 already."""
-        ends = np.cumsum(np.fromiter(map(len, self.values), np.int64, len(self.values)), dtype=np.int64)
+    def as_arrow(self, rows: Positions) -> pa.StringArray:
+        """Return some rows as a column, written out one after the other; the values are UTF-8 already."""
+        values = [self.values[number] for number in self.numbers[rows].tolist()]
+        ends = np.cumsum(np.fromiter(map(len, values), np.int64, len(values)))
         offsets = np.append(0, ends).astype(np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(self.values))]
-        values = pa.Array.from_buffers(pa.string(), len(self.values), buffers)
-        return pa.DictionaryArray.from_arrays(pa.array(self.numbers.astype(np.int32)), values)
+        return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(b"".join(values)))
 
 
 @dataclass
@@ -173,10 +169,10 @@ class Sampler:
         batch = pa.record_batch(
             [
                 pa.array(key),
-                Coded.joined(found.text for found in waiting).take(keep).as_arrow(),
+                Coded.joined(found.text for found in waiting).as_arrow(keep),
                 pa.array(start.astype(np.int32)),
                 pa.array(end.astype(np.int32)),
-                Coded.joined(found.source for found in waiting).take(keep).as_arrow(),
+                Coded.joined(found.source for found in waiting).as_arrow(keep),
                 pa.array(np.ones(len(keep), dtype=np.int64)),
                 pa.array(pattern.astype(np.int32)),
             ],
