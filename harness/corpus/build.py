@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import queue
 import shutil
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,14 +14,15 @@ from harness.corpus.manifest import SAMPLE, Manifest
 from harness.corpus.merge import Part, Run, SamplePart, merge
 from harness.corpus.patterns import Pattern, patterns_digest
 from harness.corpus.readers import Reading, source_files
-from harness.corpus.scan import Scanner, Share, Tally, scan_share
+from harness.corpus.scan import Tally, shares_of
+from harness.corpus.workers import read_all
 from harness.errors import HarnessError
-from harness.progress import Advance, Progress, silent
+from harness.progress import Progress, silent
 
 _PLAN = "plan.json"
+_LAYOUT = 3
+"""Of what lies in the folder of an unfinished build."""
 _OPEN_AT_ONCE = 200
-_MANY_FILES = 4
-"""With so many files a worker, each file is read by one worker alone."""
 _EDGE = 1 << 16
 
 
@@ -80,26 +78,24 @@ def build(
     described = [describe(path) for path in files]
     _refuse_twice(described)
     scratch = folder / f".{name}.building"
-    parts = _planned(scratch, described, patterns, settings, workers=workers)
-    shares = [
-        Share(path, part, parts, scratch / f"share-{number:05}-{part:03}")
-        for number, path in enumerate(files)
-        for part in range(parts)
-    ]
+    _plan(scratch, described, patterns, settings)
     total = sum(row["bytes"] for row in described)
     with progress(f"reading {name}", total) as advance:
-        if workers <= 1:
-            scanner = Scanner(patterns, k=settings.k, seed=settings.seed)
-            for share in shares:
-                scan_share(share, scanner, settings.reading, advance)
-        else:
-            _in_parallel(shares, patterns, settings, workers, advance)
+        read_all(
+            files,
+            patterns,
+            scratch,
+            k=settings.k,
+            seed=settings.seed,
+            reading=settings.reading,
+            workers=workers,
+            advance=advance,
+        )
     tally = Tally(hits=[0] * len(patterns))
     runs: list[Path] = []
-    for share in shares:
-        finished = Share(share.path, share.part, share.parts, share.folder)
-        tally.update(_padded(finished.tally, len(patterns)))
-        runs += [share.folder / run for run in finished.runs]
+    for share in [share for number in range(len(files)) for share in shares_of(scratch, number)]:
+        tally.update(_padded(share.tally, len(patterns)))
+        runs += [share.folder / run for run in share.runs]
     manifest = Manifest(
         name,
         settings.k,
@@ -155,25 +151,18 @@ def _refuse_twice(files: Sequence[dict[str, Any]]) -> None:
         seen[row["edges"]] = row["path"]
 
 
-def _planned(
-    scratch: Path, files: list[dict[str, Any]], patterns: tuple[Pattern, ...], settings: Settings, *, workers: int
-) -> int:
-    """Return into how many parts files are cut: as in an interrupted build of the same plan, else by their number."""
+def _plan(scratch: Path, files: list[dict[str, Any]], patterns: tuple[Pattern, ...], settings: Settings) -> None:
+    """Keep what an interrupted build of the same plan has done; else begin anew."""
     reading = asdict(settings.reading) | {"bots": sorted(settings.reading.bots)}
     plan = {"files": files, "k": settings.k, "seed": settings.seed, "reading": reading}
-    plan["searched"] = patterns_digest(patterns)
-    if (scratch / _PLAN).is_file():
-        known = json.loads((scratch / _PLAN).read_text(encoding="utf-8"))
-        parts = int(known.pop("parts"))
-        if known == plan:
-            return parts
+    plan["searched"], plan["layout"] = patterns_digest(patterns), _LAYOUT
+    if (scratch / _PLAN).is_file() and json.loads((scratch / _PLAN).read_text(encoding="utf-8")) == plan:
+        return
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     fresh = scratch / f"{_PLAN}.new"
-    parts = workers if len(files) < _MANY_FILES * workers else 1
-    fresh.write_text(json.dumps({**plan, "parts": parts}), encoding="utf-8")
+    fresh.write_text(json.dumps(plan), encoding="utf-8")
     fresh.replace(scratch / _PLAN)
-    return parts
 
 
 def _padded(tally: Tally, patterns: int) -> Tally:
@@ -197,55 +186,9 @@ def _store(manifest: Manifest, parts: Sequence[Part], folder: Path, scratch: Pat
     fresh = folder / f".{manifest.name}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
-    manifest.kept = merge(parts, manifest.patterns, fresh / SAMPLE, k=manifest.k)
-    with (fresh / SAMPLE).open("rb") as file:
-        manifest.digest = hashlib.file_digest(file, "sha256").hexdigest()
+    manifest.kept, manifest.digest = merge(parts, manifest.patterns, fresh / SAMPLE, k=manifest.k)
     manifest.save(fresh)
     shutil.rmtree(folder / manifest.name, ignore_errors=True)
     fresh.rename(folder / manifest.name)
     shutil.rmtree(scratch, ignore_errors=True)
     return manifest
-
-
-class _Worker:
-    """What a worker process keeps between shares: the automaton, and the keys that it has seen."""
-
-    scanner: Scanner
-    reading: Reading
-    read: Any
-
-
-def _begin(patterns: tuple[Pattern, ...], settings: Settings, read: Any) -> None:
-    _Worker.scanner = Scanner(patterns, k=settings.k, seed=settings.seed)
-    _Worker.reading, _Worker.read = settings.reading, read
-
-
-def _work(share: Share) -> None:
-    scan_share(share, _Worker.scanner, _Worker.reading, _Worker.read.put)
-
-
-def _in_parallel(
-    shares: list[Share], patterns: tuple[Pattern, ...], settings: Settings, workers: int, advance: Advance
-) -> None:
-    context = multiprocessing.get_context("spawn")
-    read = context.Queue()
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(patterns, settings, read))
-    with pool:
-        waiting: set[Future[None]] = {pool.submit(_work, share) for share in shares}
-        try:
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
-                _drain(read, advance)
-                for future in done:
-                    future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _drain(read: Any, advance: Advance) -> None:
-    while True:
-        try:
-            advance(read.get_nowait())
-        except queue.Empty:
-            return

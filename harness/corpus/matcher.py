@@ -38,6 +38,16 @@ _NOT_SMALL = bytes(code for code in range(256) if not 97 <= code <= 122)
 _NOT_CAPITAL = bytes(code for code in range(256) if not 65 <= code <= 90)
 
 
+def _among(characters: bytes) -> NDArray[np.bool_]:
+    return np.isin(np.arange(256), list(characters))
+
+
+_CAPITAL = _among(bytes(range(65, 91)))
+_JOINS_LEFT, _JOINS_RIGHT, _ADDRESS, _SUBREDDIT = _among(b"-'."), _among(b"-."), _among(b"@_"), _among(b"urUR")
+_SUSPECT = _among(b"-'.@_/\xe2\x99")
+"""Beside anything else a stimulus is whole."""
+
+
 class Hits(NamedTuple):
     """Where stimuli stand: the pattern's number, and the bytes from ``start`` to ``end``, in order of place."""
 
@@ -54,10 +64,11 @@ def padded(data: bytes) -> bytes:
 def shadow_of(block: bytes) -> bytes:
     """Return a text of the same length in lower case (ASCII), with a space for whatever is no letter or digit."""
     shadow = block.translate(_SHADOW)
-    if block.isascii():
+    present = [symbol for symbol in _SYMBOLS if bytes(symbol[:1]) in block]
+    if not present:
         return shadow
     codes = np.frombuffer(bytearray(shadow), dtype=np.uint8)
-    for lead, width, low, high in _SYMBOLS:
+    for lead, width, low, high in present:
         at = np.flatnonzero(codes == lead)
         second = codes[at + 1]
         _blank(codes, at[(second >= low) & (second <= high) & ~np.isin(second, _LATIN_LETTERS)], width)
@@ -102,31 +113,27 @@ class Matcher:
             nothing = np.zeros(0, dtype=np.int64)
             return Hits(nothing, nothing, nothing)
         form, start, end = np.fromiter(chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3).T
-        start, end = start + 1, end - 1
-        raw, letters = np.frombuffer(block, dtype=np.uint8), np.frombuffer(shadow, dtype=np.uint8) != _SPACE
-        whole = _whole_left(raw, letters, start) & _whole_right(raw, letters, shadow, end)
-        sentence = np.searchsorted(sentence_ends, start)
+        order = np.argsort(start, kind="stable")  # given by their end: already ordered but for phrases
+        form, start, end = form[order], start[order] + 1, end[order] - 1
+        raw, codes = np.frombuffer(block, dtype=np.uint8), np.frombuffer(shadow, dtype=np.uint8)
+        whole = _whole_left(raw, codes, start) & _whole_right(raw, codes, end)
+        sentence = counted_before(sentence_ends, start)
         whole &= end <= sentence_ends[np.minimum(sentence, len(sentence_ends) - 1)]
-        form, start, end, sentence = form[whole], start[whole], end[whole], sentence[whole]
         owners = self._owners[form]
-        rows, columns = np.nonzero(owners >= 0)
+        initial = self._initial[owners]
+        fits = (initial == 0) | (initial == raw[start][:, None])
+        rows, columns = np.nonzero(fits & (owners >= 0) & whole[:, None])
         pattern, start, end, sentence = owners[rows, columns], start[rows], end[rows], sentence[rows]
-        initial = self._initial[pattern]
-        keep = (initial == 0) | (initial == raw[start])
-        capitals = np.flatnonzero((raw >= ord("A")) & (raw <= ord("Z")))
-        inside = np.searchsorted(capitals, end) > np.searchsorted(capitals, start + 1)
-        keep &= ~(self._capitalised[pattern] & inside)
+        keep = np.ones(len(pattern), dtype=bool)
+        names = np.flatnonzero(self._capitalised[pattern])
+        keep[names] = ~_capital_inside(raw, start[names], end[names])
         for row in np.flatnonzero(keep & self._inspected[pattern]).tolist():
             place = int(sentence[row])
             begin = int(sentence_ends[place - 1]) + 1 if place else PAD
             keep[row] = self._follows_case(
                 int(pattern[row]), block, shadow, int(start[row]), int(end[row]), begin, int(sentence_ends[place])
             )
-        pattern, start, end = pattern[keep], start[keep], end[keep]
-        order = np.argsort(
-            start, kind="stable"
-        )  # the automaton gives them by their end: already ordered but for phrases
-        return Hits(pattern[order], start[order], end[order])
+        return Hits(pattern[keep], start[keep], end[keep])
 
     def _follows_case(
         self, number: int, block: bytes, shadow: bytes, start: int, end: int, begin: int, finish: int
@@ -160,30 +167,48 @@ def _headline(others: bytes) -> bool:
     return small + capital > 1 and capital >= _TITLE_SHARE * (small + capital)
 
 
-def _whole_left(raw: Bytes, letters: NDArray[np.bool_], start: Positions) -> NDArray[np.bool_]:
+def counted_before(ends: Positions, places: Positions) -> Positions:
+    """Return how many of some ordered ends lie before each of some ordered places."""
+    bounds = np.searchsorted(places, ends, side="right")
+    return np.repeat(np.arange(len(ends) + 1), np.diff(bounds, prepend=0, append=len(places)))
+
+
+def _capital_inside(raw: Bytes, start: Positions, end: Positions) -> NDArray[np.bool_]:
+    found = np.zeros(len(start), dtype=bool)
+    for offset in range(1, int((end - start).max(initial=0))):
+        at = start + offset
+        found |= (at < end) & _CAPITAL[raw[np.minimum(at, end)]]
+    return found
+
+
+def _whole_left(raw: Bytes, codes: Bytes, start: Positions) -> NDArray[np.bool_]:
     """Tell which stimuli are not the end of a longer word, an address or an account's name."""
-    before, inner = raw[start - 1], letters[start - 2]
-    joined = np.isin(before, list(b"-'.")) & inner
-    curly = (before == 0x99) & (raw[start - 2] == 0x80) & (raw[start - 3] == 0xE2) & letters[start - 4]
-    account = (before == ord("/")) & np.isin(raw[start - 2], list(b"urUR")) & ~letters[start - 3]
-    return np.asarray(~(joined | curly | account | np.isin(before, list(b"@_"))), dtype=bool)
+    whole = np.ones(len(start), dtype=bool)
+    at = np.flatnonzero(_SUSPECT[raw[start - 1]])
+    start = start[at]
+    before, inner = raw[start - 1], codes[start - 2] != _SPACE
+    joined = _JOINS_LEFT[before] & inner
+    curly = (before == 0x99) & (raw[start - 2] == 0x80) & (raw[start - 3] == 0xE2) & (codes[start - 4] != _SPACE)
+    account = (before == ord("/")) & _SUBREDDIT[raw[start - 2]] & (codes[start - 3] == _SPACE)
+    whole[at] = ~(joined | curly | account | _ADDRESS[before])
+    return whole
 
 
-def _whole_right(raw: Bytes, letters: NDArray[np.bool_], shadow: bytes, end: Positions) -> NDArray[np.bool_]:
+def _whole_right(raw: Bytes, codes: Bytes, end: Positions) -> NDArray[np.bool_]:
     """Tell which stimuli are not the beginning of a longer word; *'s* and its kind may follow, *n't* may not."""
+    whole = np.ones(len(end), dtype=bool)
+    at = np.flatnonzero(_SUSPECT[raw[end]])
+    end = end[at]
     after = raw[end]
-    joined = np.isin(after, list(b"-.")) & letters[end + 1]
+    joined = _JOINS_RIGHT[after] & (codes[end + 1] != _SPACE)
     curly = (after == 0xE2) & (raw[end + 1] == 0x80) & (raw[end + 2] == 0x99)
     tail = end + np.where(curly, 3, 1)
-    contracted = ((after == ord("'")) | curly) & letters[tail]
-    whole = ~(joined | np.isin(after, list(b"@_")))
-    codes = np.frombuffer(shadow, dtype=np.uint8)
-    at = np.flatnonzero(contracted)
+    contracted = ((after == ord("'")) | curly) & (codes[tail] != _SPACE)
     allowed = np.zeros(len(at), dtype=bool)
     for ending in _ENDINGS:
-        fits = ~letters[tail[at] + len(ending)]
+        fits = codes[tail + len(ending)] == _SPACE
         for offset, code in enumerate(ending.encode()):
-            fits &= codes[tail[at] + offset] == code
+            fits &= codes[tail + offset] == code
         allowed |= fits
-    whole[at] &= allowed
+    whole[at] = ~(joined | _ADDRESS[after]) & (~contracted | allowed)
     return whole

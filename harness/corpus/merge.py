@@ -2,45 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import mmap
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.corpus.patterns import Pattern
-from harness.corpus.sampler import SCHEMA
+from harness.corpus.sampler import SCHEMA, Keys
+from harness.corpus.sentences import Positions
 
 SAMPLE_SCHEMA = pa.schema([("stimulus", pa.string()), ("cased", pa.bool_()), *SCHEMA])
+
+
+_AHEAD = 3
+_HELD = 8 << 20
+"""After so many bytes of contexts, parts are asked to let go of what they have read."""
+
+
+class Merged(NamedTuple):
+    """How many contexts are kept for each pattern, and the sha256 of the file."""
+
+    kept: list[int]
+    digest: str
 
 
 class Part(Protocol):
     """Holds contexts by pattern."""
 
-    def rows(self, number: int) -> pa.Table | None:
-        """Return the contexts of one pattern, if there are any."""
+    def keys(self, number: int) -> Keys:
+        """Return the keys of one pattern's contexts."""
+
+    def take(self, number: int, rows: Positions) -> pa.Table:
+        """Return some of one pattern's contexts."""
+
+    def release(self) -> None:
+        """Let go of memory that can be had again."""
 
 
 class Run:
     """A file that a sampler wrote, read by memory map."""
 
     def __init__(self, path: Path) -> None:
-        self._batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-        pattern = self._batch.column("pattern").to_numpy()
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        batch = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._map))).get_batch(0)
+        self._columns = [batch.column(name) for name in SCHEMA.names]
+        self._keys = batch.column("key").to_numpy()
+        pattern = batch.column("pattern").to_numpy()
         numbers = np.arange(pattern[-1] + 2, dtype=pattern.dtype)
         self._bounds = np.searchsorted(pattern, numbers).tolist()
 
-    def rows(self, number: int) -> pa.Table | None:
-        """Return the contexts of one pattern."""
+    def _slice(self, number: int) -> tuple[int, int]:
         first, last = self._bounds[number : number + 2] if number + 1 < len(self._bounds) else (0, 0)
-        if first == last:
-            return None
-        columns = [self._batch.column(name).slice(first, last - first) for name in SCHEMA.names]
-        return pa.table(
-            [c.dictionary_decode() if isinstance(c, pa.DictionaryArray) else c for c in columns], schema=SCHEMA
-        )
+        return first, last
+
+    def keys(self, number: int) -> Keys:
+        """Return the keys of one pattern's contexts."""
+        first, last = self._slice(number)
+        return np.asarray(self._keys[first:last])
+
+    def take(self, number: int, rows: Positions) -> pa.Table:
+        """Return some of one pattern's contexts; no text is read but theirs."""
+        first, last = self._slice(number)
+        own = [column.slice(first, last - first) for column in self._columns]
+        return pa.table(own if len(rows) == last - first else [c.take(pa.array(rows)) for c in own], schema=SCHEMA)
+
+    def release(self) -> None:
+        """Let go of the pages that were read; they come back when they are read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 class Sample:
@@ -64,11 +101,25 @@ class SamplePart:
 
     def __init__(self, path: Path, patterns: Sequence[Pattern]) -> None:
         self._sample, self._patterns = Sample(path), patterns
+        self._read: tuple[int, pa.Table] = (-1, SCHEMA.empty_table())
 
-    def rows(self, number: int) -> pa.Table | None:
-        """Return the contexts of one pattern."""
-        pattern = self._patterns[number]
-        return self._sample.contexts(pattern.key, cased=pattern.cased)
+    def _rows(self, number: int) -> pa.Table:
+        if self._read[0] != number:
+            pattern = self._patterns[number]
+            rows = self._sample.contexts(pattern.key, cased=pattern.cased)
+            self._read = number, SCHEMA.empty_table() if rows is None else rows
+        return self._read[1]
+
+    def keys(self, number: int) -> Keys:
+        """Return the keys of one pattern's contexts."""
+        return np.asarray(self._rows(number)["key"].to_numpy(), dtype=np.uint64)
+
+    def take(self, number: int, rows: Positions) -> pa.Table:
+        """Return some of one pattern's contexts."""
+        return self._rows(number).take(pa.array(rows))
+
+    def release(self) -> None:
+        """Hold nothing but the contexts of one pattern anyway."""
 
 
 def united(tables: Sequence[pa.Table], *, k: int) -> pa.Table:
@@ -96,27 +147,59 @@ def _first_of(table: pa.Table, rows: list[int]) -> int:
     return min(rows, key=place)
 
 
-def merge(parts: Sequence[Part], patterns: Sequence[Pattern], path: Path, *, k: int) -> list[int]:
-    """Write the sample of all parts as parquet, and return how many contexts are kept for each pattern."""
+def smallest(parts: Sequence[Part], number: int, *, k: int) -> pa.Table | None:
+    """Return the sample of one pattern, or nothing if no part has a context of it; only what it keeps is read."""
+    keys = [part.keys(number) for part in parts]
+    ordered = np.sort(np.concatenate(keys))
+    if not len(ordered):
+        return None
+    different = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    limit = different[min(k, len(different)) - 1]
+    near = [np.flatnonzero(own <= limit) for own in keys]
+    return united([part.take(number, rows) for part, rows in zip(parts, near, strict=True) if len(rows)], k=k)
+
+
+def merge(parts: Sequence[Part], patterns: Sequence[Pattern], path: Path, *, k: int) -> Merged:
+    """Write the sample of all parts as parquet; while one stimulus is written, the next is united."""
     kept = []
     named = ["stimulus", "cased"]
-    with pq.ParquetWriter(
-        path, SAMPLE_SCHEMA, compression="none", use_dictionary=named, write_statistics=named
-    ) as writer:
-        for number, pattern in enumerate(patterns):
-            tables = list(_rows_of(parts, number))
-            if not tables:
-                kept.append(0)
-                continue
-            rows = united(tables, k=k)
-            kept.append(rows.num_rows)
-            columns = [pa.repeat(pattern.key, rows.num_rows), pa.repeat(pattern.cased, rows.num_rows), *rows.columns]
-            writer.write_table(pa.table(columns, schema=SAMPLE_SCHEMA), row_group_size=rows.num_rows)
-    return kept
+    with (
+        ThreadPoolExecutor(1) as uniting,
+        pq.ParquetWriter(
+            path, SAMPLE_SCHEMA, compression="none", use_dictionary=named, write_statistics=named
+        ) as writer,
+    ):
+        tables = _ahead(_Uniter(parts, k=k), len(patterns), uniting)
+        for pattern, rows in zip(patterns, tables, strict=True):
+            kept.append(rows.num_rows if rows is not None else 0)
+            if rows is not None:
+                named_by = pa.repeat(pattern.key, rows.num_rows), pa.repeat(pattern.cased, rows.num_rows)
+                table = pa.table([*named_by, *rows.columns], schema=SAMPLE_SCHEMA)
+                writer.write_table(table, row_group_size=rows.num_rows)
+    with path.open("rb") as written:
+        return Merged(kept, hashlib.file_digest(written, "sha256").hexdigest())
 
 
-def _rows_of(parts: Sequence[Part], number: int) -> Iterator[pa.Table]:
-    for part in parts:
-        rows = part.rows(number)
-        if rows is not None:
-            yield rows
+class _Uniter:
+    """Unites one pattern after another; however large the parts are, little of them is in memory."""
+
+    def __init__(self, parts: Sequence[Part], *, k: int) -> None:
+        self._parts, self._k, self._bytes = parts, k, 0
+
+    def __call__(self, number: int) -> pa.Table | None:
+        table = smallest(self._parts, number, k=self._k)
+        self._bytes += table.nbytes if table is not None else 0
+        if self._bytes > _HELD:
+            self._bytes = 0
+            for part in self._parts:
+                part.release()
+        return table
+
+
+def _ahead(make: Callable[[int], pa.Table | None], count: int, pool: ThreadPoolExecutor) -> Iterator[pa.Table | None]:
+    """Yield what a function makes of 0, 1, …, a few steps ahead of whoever asks."""
+    waiting = deque(pool.submit(make, number) for number in range(min(_AHEAD, count)))
+    for number in range(count):
+        if number + _AHEAD < count:
+            waiting.append(pool.submit(make, number + _AHEAD))
+        yield waiting.popleft().result()

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from harness.stimuli import Concept, concept_names, load_concept, load_test, test_names
-from harness.stimuli.load import read_test, variant_names
+if TYPE_CHECKING:
+    from harness.stimuli import Concept
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -42,6 +43,8 @@ def is_cased(concept: Concept) -> bool:
 def all_concepts(*, stimuli: str | Path | None = None, tests: Sequence[str | Path] = ()) -> list[Concept]:
     """Return every concept of words: the stored ones, those written inside tests, and those of some test files."""
     from harness.cell import slots
+    from harness.stimuli import concept_names, load_concept, load_test, test_names
+    from harness.stimuli.load import read_test, variant_names
 
     found = {name: load_concept(name, stimuli=stimuli) for name in concept_names(stimuli)}
     for ref in [*test_names(stimuli), *tests]:

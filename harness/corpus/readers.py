@@ -16,9 +16,11 @@ from harness.corpus.clean import DELETED
 from harness.corpus.skips import Place, Skips
 from harness.corpus.streams import (
     COMPRESSED,
+    LAST,
     LINES,
     PARAGRAPHS,
     ChunkFile,
+    Claim,
     Decompressed,
     Limits,
     RawBlock,
@@ -95,6 +97,11 @@ def file_format(path: Path) -> str:
     return known or ("ndjson" if _head(path).lstrip()[:1] == b"{" else "text")
 
 
+def is_read_whole(path: Path) -> bool:
+    """Tell whether a reader must go through a whole file to find its blocks."""
+    return path.suffix.lower() in COMPRESSED or file_format(path) in ("csv", "parquet")
+
+
 def _head(path: Path) -> bytes:
     if path.suffix.lower() in COMPRESSED:
         return next(Decompressed(path, lambda _: None).chunks(), b"")[:_HEAD]
@@ -103,9 +110,9 @@ def _head(path: Path) -> bytes:
 
 
 def batches(
-    path: Path, reading: Reading, *, part: int = 0, parts: int = 1, first: int = 0, advance: Advance = lambda _: None
+    path: Path, reading: Reading, *, claim: Claim = lambda _: True, advance: Advance = lambda _: None
 ) -> Iterator[Batch]:
-    """Yield the documents of a file: every block whose number, divided by ``parts``, leaves ``part``.
+    """Yield the documents of a file: of every block that is claimed.
 
     Parameters
     ----------
@@ -113,15 +120,13 @@ def batches(
         A file of any format.
     reading
         Encoding, column, layout, bots and limits.
-    part, parts
-        Which share of the blocks to take; block numbers are the same whoever reads.
-    first
-        Blocks before this one were read earlier.
+    claim
+        Which blocks to take, by their numbers, which are the same whoever reads.
     advance
         Is told how many bytes of the file were gone through.
     """
     if not path.stat().st_size:
-        if part == 0 and first == 0:
+        if claim(0):
             empty = Batch(0)
             empty.skipped.add(skips.EMPTY_FILE, Place(str(path), 0))
             yield empty
@@ -129,22 +134,19 @@ def batches(
     kind = file_format(path)
     if kind in ("csv", "parquet"):
         rows = _csv_rows if kind == "csv" else _parquet_rows
-        yield from _row_batches(rows(path, reading, advance), path, reading, part=part, parts=parts, first=first)
+        yield from _row_batches(rows(path, reading, advance), path, reading, claim)
         return
     boundary = LINES if kind == "ndjson" or _one_a_line(path, reading) else PARAGRAPHS
     source = Decompressed(path, advance) if path.suffix.lower() in COMPRESSED else None
-    mine = {"part": part, "parts": parts, "first": first}
     blocks = (
-        plain_blocks(path, boundary, reading.limits, advance=advance, **mine)
+        plain_blocks(path, boundary, reading.limits, claim=claim, advance=advance)
         if source is None
-        else compressed_blocks(source, boundary, reading.limits, **mine)
+        else compressed_blocks(source, boundary, reading.limits, claim=claim)
     )
-    last = first
     for block in blocks:
-        last = block.index
         yield _json_batch(block, path, reading) if kind == "ndjson" else _text_batch(block, path, reading, boundary)
-    if source is not None and source.damaged and part == 0:
-        end = Batch(last + 1)
+    if source is not None and source.damaged and claim(LAST):
+        end = Batch(LAST)
         end.skipped.add(skips.TRUNCATED, Place(str(path), source.given))
         yield end
 
@@ -254,22 +256,20 @@ Row = tuple[int, Mapping[str, Any] | str]
 """A row's number with its fields, or with the reason why it was skipped."""
 
 
-def _row_batches(
-    rows: Iterator[Row], path: Path, reading: Reading, *, part: int, parts: int, first: int
-) -> Iterator[Batch]:
-    batch = Batch(0)
+def _row_batches(rows: Iterator[Row], path: Path, reading: Reading, claim: Claim) -> Iterator[Batch]:
+    batch, mine = Batch(0), claim(0)
     for number, record in rows:
         if number // _ROWS != batch.index:
-            if batch.index % parts == part and batch.index >= first:
+            if mine:
                 yield batch
-            batch = Batch(number // _ROWS)
-        if batch.index % parts == part and batch.index >= first:
+            batch, mine = Batch(number // _ROWS), claim(number // _ROWS)
+        if mine:
             place = Place(str(path), number, "row")
             if isinstance(record, str):
                 batch.skipped.add(record, place)
             else:
                 _take(batch, record, place, reading)
-    if batch.index % parts == part and batch.index >= first:
+    if mine:
         yield batch
 
 

@@ -36,11 +36,8 @@ SCHEMA = pa.schema(
         ("copies", pa.int64()),
     ]
 )
-_CODED = pa.dictionary(pa.int32(), pa.string())
-_RUN_SCHEMA = pa.schema(
-    [(name, _CODED if name in ("text", "source") else SCHEMA.field(name).type) for name in SCHEMA.names]
-).append(pa.field("pattern", pa.int32()))
-_FULL_ROWS = 250_000
+_RUN_SCHEMA = SCHEMA.append(pa.field("pattern", pa.int32()))
+_FULL_ROWS = 150_000
 _FULL_BYTES = 48_000_000
 _LAST = np.uint64(2**64 - 1)
 
@@ -94,10 +91,12 @@ class Coded(NamedTuple):
         used[numbers] = True
         return Coded((np.cumsum(used) - 1)[numbers], [self.values[n] for n in np.flatnonzero(used).tolist()])
 
-    def as_arrow(self) -> pa.DictionaryArray:
-        """Return a column."""
-        codes = pa.array(self.numbers.astype(np.int32))
-        return pa.DictionaryArray.from_arrays(codes, pa.array(self.values, type=pa.string()))
+    def as_arrow(self, rows: Positions) -> pa.StringArray:
+        """Return some rows as a column, written out one after the other; the values are UTF-8 already."""
+        values = [self.values[number] for number in self.numbers[rows].tolist()]
+        ends = np.cumsum(np.fromiter(map(len, values), np.int64, len(values)))
+        offsets = np.append(0, ends).astype(np.int32)
+        return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(b"".join(values)))
 
 
 @dataclass
@@ -119,10 +118,11 @@ class Sampler:
     """Holds back contexts that may be among the k smallest, and writes them as a sorted run when there are many.
 
     In memory stay the keys only; `threshold` falls as more is seen, so that ever fewer contexts are looked at.
+    ``known`` are the thresholds of all workers, in shared memory: none of them is too low for any other.
     """
 
-    def __init__(self, patterns: int, *, k: int) -> None:
-        self.k = k
+    def __init__(self, patterns: int, *, k: int, known: Keys | None = None) -> None:
+        self.k, self._known = k, known
         self.threshold: Keys = np.full(patterns, _LAST, dtype=np.uint64)
         self._smallest: list[Keys] = [np.zeros(0, dtype=np.uint64) for _ in range(patterns)]
         self._unsorted: list[list[Keys]] = [[] for _ in range(patterns)]
@@ -145,18 +145,23 @@ class Sampler:
         return self._rows >= _FULL_ROWS or self._bytes >= _FULL_BYTES
 
     def flush(self, path: Path) -> bool:
-        """Write what waits as a run sorted by pattern and key; tell whether there was anything."""
+        """Write what waits as a run sorted by pattern; tell whether there was anything."""
         waiting, self._waiting, self._rows, self._bytes = self._waiting, [], 0, 0
         if not any(map(len, waiting)):
             return False
         pattern = np.concatenate([found.pattern for found in waiting])
         key = np.concatenate([found.key for found in waiting])
         keep = np.flatnonzero(key <= self.threshold[pattern])
-        keep = keep[np.lexsort((key[keep], pattern[keep]))]
+        keep = keep[np.argsort(pattern[keep].astype(np.min_scalar_type(len(self.threshold))), kind="stable")]
         pattern, key = pattern[keep], key[keep]
         bounds = np.flatnonzero(np.diff(pattern)) + 1
         for numbers, keys in zip(np.split(pattern, bounds), np.split(key, bounds), strict=True):
             self._learn(int(numbers[0]), keys)
+        if self._known is not None:
+            np.minimum(self._known, self.threshold, out=self.threshold)
+            self._known[:] = (
+                self.threshold
+            )  # if another writes at the same time, a higher one stays: it costs only time
         near = key <= self.threshold[pattern]
         keep, pattern, key = keep[near], pattern[near], key[near]
         start = np.concatenate([found.start for found in waiting])[keep]
@@ -164,10 +169,10 @@ class Sampler:
         batch = pa.record_batch(
             [
                 pa.array(key),
-                Coded.joined(found.text for found in waiting).take(keep).as_arrow(),
+                Coded.joined(found.text for found in waiting).as_arrow(keep),
                 pa.array(start.astype(np.int32)),
                 pa.array(end.astype(np.int32)),
-                Coded.joined(found.source for found in waiting).take(keep).as_arrow(),
+                Coded.joined(found.source for found in waiting).as_arrow(keep),
                 pa.array(np.ones(len(keep), dtype=np.int64)),
                 pa.array(pattern.astype(np.int32)),
             ],
@@ -189,4 +194,4 @@ class Sampler:
         self._smallest[number] = smallest
         unsorted.clear()
         if len(smallest) == self.k:
-            self.threshold[number] = smallest[-1]
+            self.threshold[number] = min(self.threshold[number], smallest[-1])

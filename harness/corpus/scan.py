@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from harness.corpus.clean import SEPARATOR, clean
-from harness.corpus.matcher import Matcher, padded, shadow_of
+from harness.corpus.desk import Desk, collector_paused
+from harness.corpus.matcher import Matcher, counted_before, padded, shadow_of
 from harness.corpus.patterns import Pattern
-from harness.corpus.readers import Batch, Reading, batches
-from harness.corpus.sampler import Coded, Found, Sampler, context_keys, pattern_salts, text_hashes
+from harness.corpus.readers import Batch, Reading, batches, is_read_whole
+from harness.corpus.sampler import Coded, Found, Keys, Sampler, context_keys, pattern_salts, text_hashes
 from harness.corpus.sentences import PAD, Bytes, Positions, sentence_ends
 from harness.corpus.skips import Skips
 from harness.progress import Advance
@@ -57,21 +59,22 @@ class Tally:
 class Scanner:
     """Finds contexts in batches of documents and hands those to a sampler that may be in the sample."""
 
-    def __init__(self, patterns: tuple[Pattern, ...], *, k: int, seed: int) -> None:
+    def __init__(self, patterns: tuple[Pattern, ...], *, k: int, seed: int, known: Keys | None = None) -> None:
         self.matcher = Matcher(patterns)
-        self.sampler = Sampler(len(patterns), k=k)
+        self.sampler = Sampler(len(patterns), k=k, known=known)
         self._salts, self._seed = pattern_salts(patterns, seed=seed), seed
 
     def scan(self, batch: Batch, tally: Tally) -> None:
         """Take one batch in."""
         tally.skipped.update(batch.skipped)
         texts = clean(batch.texts, markdown=batch.markdown) if batch.texts else []
-        documents = [(text, name) for text, name in zip(texts, batch.ids, strict=True) if text]
+        documents = [text for text in texts if text]
+        names = [name for text, name in zip(texts, batch.ids, strict=True) if text]
         tally.documents += len(documents)
         tally.blank += batch.blank + len(texts) - len(documents)
         if not documents:
             return
-        block = padded(SEPARATOR.join(text for text, _ in documents).encode())
+        block = padded(SEPARATOR.encode().join(documents))
         shadow = shadow_of(block)
         raw = np.frombuffer(block, dtype=np.uint8)
         ends = sentence_ends(raw, np.frombuffer(shadow, dtype=np.uint8))
@@ -81,12 +84,14 @@ class Scanner:
         tally.hits = (np.array(tally.hits or 0) + np.bincount(hits.pattern, minlength=len(self._salts))).tolist()
         if not len(hits.pattern):
             return
-        place, sentence = _each_once(np.searchsorted(ends, hits.start))
+        place, sentence = _each_once(counted_before(ends, hits.start))
         begins = np.where(place > 0, ends[place - 1] + 1, PAD)
         sentences = [block[a:b] for a, b in zip(begins.tolist(), ends[place].tolist(), strict=True)]
         offset = hits.start - begins[sentence]
         keys = context_keys(sentences, sentence, offset, self._salts[hits.pattern], seed=self._seed)
         rows = np.flatnonzero(self.sampler.candidates(hits.pattern, keys))
+        if not len(rows):
+            return
         start, end = _in_characters(raw, begins[sentence[rows]], hits.start[rows], hits.end[rows], block.isascii())
         self.sampler.add(
             Found(
@@ -95,7 +100,7 @@ class Scanner:
                 start=start,
                 end=end,
                 text=Coded(sentence, sentences).take(rows),
-                source=_sources(block, np.flatnonzero(raw == 0), documents, hits.start[rows]),
+                source=_sources(documents, names, hits.start[rows]),
             )
         )
 
@@ -117,31 +122,26 @@ def _in_characters(
     return start - begin - (until - before), end - begin - (after - before)
 
 
-def _sources(block: bytes, breaks: Positions, documents: list[tuple[str, str]], places: Positions) -> Coded:
+def _sources(documents: list[bytes], names: list[str], places: Positions) -> Coded:
     """Return where contexts come from: the document's own id, or a hash of its text, which no cut of files moves."""
-    first, last = np.concatenate(([PAD], breaks + 1)), np.concatenate((breaks, [len(block) - PAD]))
-    numbers = np.searchsorted(breaks, places)
-    used, numbers = _each_once(numbers)
-    bounds = zip(first[used].tolist(), last[used].tolist(), strict=True)
-    digests = text_hashes([block[a:b] for a, b in bounds], _SOURCE_SEED).tolist()
-    own = [documents[number][1] for number in used.tolist()]
-    return Coded(numbers, [(name or f"{digest:016x}").encode() for name, digest in zip(own, digests, strict=True)])
+    lengths = np.fromiter(map(len, documents), np.int64, len(documents))
+    used, numbers = _each_once(counted_before(PAD - 1 + np.cumsum(lengths + 1), places))
+    own = used.tolist()
+    digests = text_hashes([documents[number] for number in own], _SOURCE_SEED).tolist()
+    return Coded(numbers, [(names[n] or f"{digest:016x}").encode() for n, digest in zip(own, digests, strict=True)])
 
 
 @dataclass
 class Share:
-    """One file, or one part of it: what is done, and the runs that hold its contexts."""
+    """What one worker has read of a file: the numbers of the blocks, and the runs that hold their contexts."""
 
-    path: Path
-    part: int
-    parts: int
     folder: Path
 
     def __post_init__(self) -> None:
-        self.next, self.done, self.runs, self.tally = 0, False, list[str](), Tally()
+        self.blocks, self.done, self.runs, self.tally = list[tuple[int, int]](), False, list[str](), Tally()
         if self.record.is_file():
             data = json.loads(self.record.read_text(encoding="utf-8"))
-            self.next, self.done, self.runs = data["next"], data["done"], data["runs"]
+            self.blocks, self.done, self.runs = [(a, b) for a, b in data["blocks"]], data["done"], data["runs"]
             self.tally = Tally.from_json(data["tally"])
 
     @property
@@ -151,31 +151,55 @@ class Share:
 
     def save(self) -> None:
         """Write the state in one step."""
-        data = {"next": self.next, "done": self.done, "runs": self.runs, "tally": self.tally.as_json()}
+        data = {"blocks": self.blocks, "done": self.done, "runs": self.runs, "tally": self.tally.as_json()}
         fresh = self.record.with_suffix(f".{os.getpid()}")
         fresh.write_text(json.dumps(data), encoding="utf-8")
         fresh.replace(self.record)
 
-    def checkpoint(self, scanner: Scanner, following: int, *, done: bool = False) -> None:
+    def add(self, block: int) -> None:
+        """Note that a block was read; neighbours are one span."""
+        if self.blocks and self.blocks[-1][1] == block:
+            self.blocks[-1] = self.blocks[-1][0], block + 1
+        else:
+            self.blocks.append((block, block + 1))
+
+    def checkpoint(self, scanner: Scanner, *, done: bool = False) -> None:
         """Write the contexts found so far, then what is done: killed in between, the blocks are read again."""
         run = f"run-{len(self.runs):05}.arrow"
         if scanner.sampler.flush(self.folder / run):
             self.runs.append(run)
-        self.next, self.done = following, done
+        self.done = done
         self.save()
 
 
-def scan_share(share: Share, scanner: Scanner, reading: Reading, advance: Advance) -> None:
-    """Scan a share from where it stopped."""
-    if share.done:
-        return
+def shares_of(scratch: Path, number: int) -> list[Share]:
+    """Return what all workers have read of a file."""
+    return [Share(record.parent) for record in sorted(scratch.glob(f"share-{number:05}-*/share.json"))]
+
+
+def scan_files(files: Sequence[Path], desk: Desk, scanner: Scanner, reading: Reading, advance: Advance) -> None:
+    """Scan whatever of some files is not read yet and that no other worker claims."""
+    with collector_paused():
+        for number, path in enumerate(files):
+            shares = shares_of(desk.scratch, number)
+            if (shares and all(share.done for share in shares)) or not desk.open(number):
+                continue
+            counts = desk.slot == 0 or desk.whole or not is_read_whole(path)
+            claim = desk.claim(number, [span for share in shares for span in share.blocks])
+            share = Share(desk.scratch / f"share-{number:05}-{desk.slot:03}")
+            read = batches(path, reading, claim=claim, advance=advance if counts else lambda _: None)
+            _scan_share(share, read, scanner)
+
+
+def _scan_share(share: Share, read: Iterable[Batch], scanner: Scanner) -> None:
     share.folder.mkdir(parents=True, exist_ok=True)
-    last, following = time.monotonic(), share.next
-    read = batches(share.path, reading, part=share.part, parts=share.parts, first=share.next, advance=advance)
+    share.done = False
+    share.save()  # before any block is claimed: a file is not done while one who claimed has not said so
+    last = time.monotonic()
     for batch in read:
         scanner.scan(batch, share.tally)
-        following = batch.index + 1
+        share.add(batch.index)
         if scanner.sampler.full or time.monotonic() - last > _CHECKPOINT_SECONDS:
-            share.checkpoint(scanner, following)
+            share.checkpoint(scanner)
             last = time.monotonic()
-    share.checkpoint(scanner, following, done=True)
+    share.checkpoint(scanner, done=True)

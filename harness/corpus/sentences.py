@@ -7,8 +7,10 @@ follows; not after an abbreviation or an initial; and always at the end of a par
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
@@ -20,7 +22,7 @@ PAD = 8
 LONGEST = 1000
 """A sentence of more bytes is cut between words: such text is no sentence (lists, pasted data)."""
 
-_SPACE, _LINE, _DOCUMENT, _FULL_STOP = 32, 10, 0, ord(".")
+_SPACE, _LINE, _DOCUMENT, _FULL_STOP, _TYPOGRAPHIC = 32, 10, 0, ord("."), 0xE2
 _CLOSING = np.isin(np.arange(256), list(b"\"')]"))
 _OPENING = np.isin(np.arange(256), list(b"\"'([$"))
 _LOWER = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz"))
@@ -40,7 +42,7 @@ def _tables() -> dict[int, Positions]:
     for word in sorted(ABBREVIATIONS):
         spaced = re.sub(r"\W", " ", word)
         tables.setdefault(len(word), []).append(int.from_bytes(f" {spaced}".encode()))
-    return {size: np.array(codes, dtype=np.int64) for size, codes in tables.items()}
+    return {size: np.array(sorted(codes), dtype=np.int64) for size, codes in tables.items()}
 
 
 _ABBREVIATED = _tables()
@@ -57,38 +59,45 @@ def sentence_ends(raw: Bytes, shadow: Bytes) -> Positions:
         The same in lower case with a space for whatever is no letter or digit (`harness.corpus.matcher.shadow_of`).
     """
     stops = np.flatnonzero((raw == _FULL_STOP) | (raw == ord("!")) | (raw == ord("?")))
-    ellipses = np.flatnonzero(raw == 0xE2)
-    ellipses = ellipses[(raw[ellipses + 1] == 0x80) & (raw[ellipses + 2] == 0xA6)] + 2
-    stops = np.concatenate((stops, ellipses))
-    after = _skip(raw, stops + 1, _CLOSING, _CLOSING_CURLY)
+    typographic = np.flatnonzero(raw == _TYPOGRAPHIC)
+    if len(typographic):
+        ellipses = typographic[(raw[typographic + 1] == 0x80) & (raw[typographic + 2] == 0xA6)] + 2
+        stops = np.sort(np.concatenate((stops, ellipses)), kind="stable")
+    curly = len(typographic) > 0
+    after = _skip(raw, stops + 1, _CLOSING, _CLOSING_CURLY if curly else None)
     spaced = raw[after] == _SPACE
     stops, after = stops[spaced], after[spaced]
-    begins = _skip(raw, after + 1, _OPENING, _OPENING_CURLY)
-    ends = ~_LOWER[raw[begins]] & ~_abbreviated(raw, shadow, stops)
+    ends = ~_LOWER[raw[_skip(raw, after + 1, _OPENING, _OPENING_CURLY if curly else None)]]
+    stops, after = stops[ends], after[ends]
+    after = after[~_abbreviated(raw, shadow, stops)]
     hard = np.flatnonzero((raw == _LINE) | (raw == _DOCUMENT))
-    found = np.sort(np.concatenate((after[ends], hard)))
+    found = np.sort(np.concatenate((after, hard)), kind="stable")
     last = len(raw) - PAD
     return _with_cuts(raw, np.append(found[: np.searchsorted(found, last)], last))
 
 
-def _skip(raw: Bytes, at: Positions, plain: NDArray[np.bool_], curly: tuple[int, int]) -> Positions:
+def _skip(raw: Bytes, at: Positions, plain: NDArray[np.bool_], curly: tuple[int, int] | None) -> Positions:
+    """Return the places behind at most two characters that open or close a quotation."""
+    last = len(raw) - PAD
     for _ in range(2):
-        at = np.minimum(at, len(raw) - PAD)
+        at = np.minimum(at, last)
         code = raw[at]
-        typographic = (code == 0xE2) & (raw[at + 1] == 0x80) & np.isin(raw[at + 2], curly)
-        at = at + plain[code] + 3 * typographic
-    return np.minimum(at, len(raw) - PAD)
+        if curly:
+            wide = (code == _TYPOGRAPHIC) & (raw[at + 1] == 0x80) & np.isin(raw[at + 2], curly)
+            at = at + 3 * wide
+        at = at + plain[code]
+    return np.minimum(at, last)
 
 
 def _abbreviated(raw: Bytes, shadow: Bytes, stops: Positions) -> NDArray[np.bool_]:
-    dots = raw[stops] == _FULL_STOP
+    """Tell which full stops end an abbreviation or an initial: the eight bytes before each are read as one number."""
+    words = sliding_window_view(shadow, PAD)[stops - PAD].view(">i8")[:, 0].astype(np.int64)
     found = np.zeros(len(stops), dtype=bool)
-    word = np.zeros(len(stops), dtype=np.int64)
-    for back in range(1, max(_ABBREVIATED) + 2):
-        word += shadow[np.maximum(stops - back, 0)].astype(np.int64) << (8 * (back - 1))
-        if back - 1 in _ABBREVIATED:
-            found |= np.isin(word, _ABBREVIATED[back - 1])
-    return np.asarray(found & dots, dtype=bool)
+    for size, known in _ABBREVIATED.items():
+        at = np.flatnonzero((words >> (8 * size)) & 0xFF == _SPACE)
+        near = words[at] & ((1 << (8 * size + 8)) - 1)
+        found[at] |= known[np.minimum(np.searchsorted(known, near), len(known) - 1)] == near
+    return np.asarray(found & (raw[stops] == _FULL_STOP), dtype=bool)
 
 
 def _with_cuts(raw: Bytes, ends: Positions) -> Positions:
@@ -99,12 +108,13 @@ def _with_cuts(raw: Bytes, ends: Positions) -> Positions:
     cuts: list[int] = []
     for start, end in zip(starts[long].tolist(), ends[long].tolist(), strict=True):
         spaces = (start + np.flatnonzero(raw[start:end] == _SPACE)).tolist()
-        begin, last = start, start
-        for space in spaces:
-            if space - begin > LONGEST and last > begin:
-                cuts.append(last)
-                begin = last + 1
-            last = space
-        if end - begin > LONGEST and last > begin:
-            cuts.append(last)
+        begin = start
+        while end - begin > LONGEST:
+            at = bisect_right(spaces, begin + LONGEST) - 1
+            if at < 0 or spaces[at] <= begin:
+                at += 1  # a word longer than that stays whole
+            if at >= len(spaces):
+                break
+            cuts.append(spaces[at])
+            begin = spaces[at] + 1
     return np.sort(np.concatenate((ends, np.array(cuts, dtype=np.int64))))

@@ -27,11 +27,18 @@ _LONG_WINDOW = 1 << 31
 """Pushshift compresses with ``zstd --long=31``."""
 
 
+Claim = Callable[[int], bool]
+"""Tells whether the block of a number is to be read; asked once for each, in rising order."""
+
+LAST = 1 << 62
+"""The number of what is found out at the very end of a file."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """How many bytes a block has, and a record may have."""
 
-    block: int = 2 << 20
+    block: int = 1 << 19
     record: int = 16 << 20
 
 
@@ -96,9 +103,9 @@ class RawBlock:
 
 
 def plain_blocks(
-    path: Path, boundary: re.Pattern[bytes], limits: Limits, *, part: int, parts: int, first: int, advance: Advance
+    path: Path, boundary: re.Pattern[bytes], limits: Limits, *, claim: Claim, advance: Advance
 ) -> Iterator[RawBlock]:
-    """Yield the blocks of a plain file whose number, divided by ``parts``, leaves ``part``, from ``first`` on.
+    """Yield the blocks of a plain file that are claimed; the others are not read.
 
     Block i begins behind the first end of a record that is found from byte i x block size on (block 0: at 0), and ends
     where the next begins. The cuts follow from the file alone, so that workers share it without a word to each other.
@@ -107,11 +114,9 @@ def plain_blocks(
     with path.open("rb") as file:
         cuts = _Cuts(file, boundary, length)
         for index in range(-(-length // limits.block)):
-            if index % parts != part:
+            if not claim(index):
                 continue
             advance(min(limits.block, length - index * limits.block))
-            if index < first:
-                continue
             limit = min((index + 1) * limits.block, length)
             begin = cuts.after(index * limits.block) if index else 0
             end = cuts.after(limit)
@@ -157,7 +162,7 @@ def _shortened(index: int, offset: int, data: bytes, boundary: re.Pattern[bytes]
 
 
 def compressed_blocks(
-    source: Decompressed, boundary: re.Pattern[bytes], limits: Limits, *, part: int, parts: int, first: int
+    source: Decompressed, boundary: re.Pattern[bytes], limits: Limits, *, claim: Claim
 ) -> Iterator[RawBlock]:
     """Yield the blocks of a compressed file in the same way; what others take is decompressed and passed over.
 
@@ -173,7 +178,7 @@ def compressed_blocks(
             searched = max(limit, len(held) - _OVERLAP)
             more = _grow(held, chunks)
             found = boundary.search(held, searched)
-        mine = index % parts == part and index >= first
+        mine = claim(index)
         if found or not more:
             end = found.end() if found else len(held)
             block = RawBlock(index, base, bytes(held[:end]))

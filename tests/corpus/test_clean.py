@@ -34,11 +34,11 @@ from harness.corpus.clean import clean
     ],
 )
 def test_reddit_markup(typed: str, text: str) -> None:
-    assert clean([typed], markdown=True) == [text]
+    assert clean([typed], markdown=True) == [text.encode()]
 
 
 def test_plain_text_keeps_its_asterisks_and_indents() -> None:
-    assert clean(["    O rose * thou art _sick_\n    the worm"], markdown=False) == ["O rose * thou art sick the worm"]
+    assert clean(["    O rose * thou art _sick_\n    the worm"], markdown=False) == [b"O rose * thou art sick the worm"]
 
 
 pieces = st.sampled_from(

@@ -11,9 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 
 from harness.corpus import skips
 from harness.corpus.build import Settings
+from harness.corpus.desk import Desk
 from harness.corpus.manifest import Manifest
 from harness.corpus.readers import Reading, batches, file_format, source_files
 from harness.corpus.skips import Place, Skips
@@ -101,12 +105,29 @@ def test_parts_of_a_file_are_the_file(block: int, parts: int, packed: bool, tmp_
     data = "\n\n".join(TEXTS).encode()
     path.write_bytes(long_window(data) if packed else data)
     reading = Reading(limits=Limits(block=block))
-    shares = [[t for b in batches(path, reading, part=part, parts=parts) for t in b.texts] for part in range(parts)]
-    assert sorted(text for share in shares for text in share) == sorted(TEXTS)
-    numbered = [[b.index for b in batches(path, reading, part=part, parts=parts)] for part in range(parts)]
-    assert all(index % parts == part for part, share in enumerate(numbered) for index in share)
-    resumed = [t for b in batches(path, reading, first=2) for t in b.texts]
-    assert resumed == [t for b in batches(path, reading) if b.index >= 2 for t in b.texts]
+    claims = [lambda index, part=part: index % parts == part for part in range(parts)]
+    shares = [list(batches(path, reading, claim=claim)) for claim in claims]
+    assert sorted(text for share in shares for batch in share for text in batch.texts) == sorted(TEXTS)
+    assert all(batch.index % parts == part for part, share in enumerate(shares) for batch in share)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@examples(max_examples=40, deadline=None)
+@given(turns=st.lists(st.integers(0, 2), max_size=60), read=st.sets(st.integers(0, 20)))
+def test_readers_that_claim_from_one_desk_read_every_block_once(
+    packed: bool, turns: list[int], read: set[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("claims") / ("a.txt.zst" if packed else "a.txt")
+    data = "\n\n".join(TEXTS * 4).encode()
+    path.write_bytes(long_window(data) if packed else data)
+    reading, free = Reading(limits=Limits(block=16)), [0]
+    spans = [(index, index + 1) for index in read]
+    desks = [Desk(tmp_path_factory.getbasetemp(), free, slot=slot, whole=False) for slot in range(3)]
+    readers = [batches(path, reading, claim=desk.claim(0, spans)) for desk in desks]
+    found = [batch for turn in turns if (batch := next(readers[turn], None))]
+    found += [batch for reader in readers for batch in reader]
+    unread = [batch for batch in batches(path, reading) if batch.index not in read]
+    assert sorted((b.index, b.texts) for b in found) == [(b.index, b.texts) for b in unread]
 
 
 def test_a_truncated_dump_gives_what_it_has_and_says_so(tmp_path: Path) -> None:
