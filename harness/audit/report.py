@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from harness.audit.calibration import Calibration
 from harness.audit.methods_text import cited, methods_section, references
 from harness.audit.page import Entry, Link, figure, page, paragraphs, table
 from harness.audit.recorded import QUESTION
@@ -244,8 +245,9 @@ def _calibration(found: Audit, drawn: dict[str, Path]) -> str:
         f"{known.rows[0].draws:,} tests without a planted association.",
         *(f"{one}." for one in known.drawn_from),
         "A convention keeps its level if the interval of its false-positive rate holds .05, or .01. Conventions that "
-        "ask for more than 10,000 shuffles were calibrated with 10,000. How often words occur is not known to the "
-        "embedded vectors: words are matched by kind and number.",
+        "ask for more than 10,000 shuffles were calibrated with 10,000.",
+        *(f"{one}." for one in known.matched),
+        *_frequency_alone(known),
         *(f"Not calibrated: {reason}." for reason in known.left_out),
     ]
     alt = "; ".join(f"{row.convention}: {row.rates[0].share:.3f}" for row in known.rows[:8])
@@ -257,6 +259,19 @@ def _calibration(found: Audit, drawn: dict[str, Path]) -> str:
             _image(drawn, "calibration", caption=caption, alt=alt),
         ]
     )
+
+
+def _frequency_alone(known: Calibration) -> list[str]:
+    if known.frequency_alone is None:
+        return []
+    shares = " and ".join(
+        f"{one.share:.1%} of tests at {one.level:g} (95 % interval {one.low:.1%} to {one.high:.1%})"
+        for one in known.frequency_alone.rates
+    )
+    return [
+        "What frequency does by itself: with every set drawn from the bands of its own, so that X and Y may differ in "
+        f"frequency and in nothing else that was chosen, the exact two-sided test finds something in {shares}."
+    ]
 
 
 def _reliability(found: Audit, drawn: dict[str, Path]) -> str:
