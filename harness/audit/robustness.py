@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.audit.association_groups import association_groups
-from harness.audit.calibration import Calibration, calibration
+from harness.audit.calibration import DRAWS, Calibration, calibration
+from harness.audit.calibration_section import texts_in_words
 from harness.audit.frequency import BANDS, BUNDLED
 from harness.audit.recorded import Factors, Recorded, factors_of, load_recorded
 from harness.audit.reliability import Reliability, SplitHalf, reliability
@@ -51,7 +52,7 @@ def audit(
     sweep: str,
     *,
     draws: int = 1_999,
-    calibration_draws: int = 1_000,
+    calibration_draws: int = DRAWS,
     vectors: bool = True,
     frequency: str = BUNDLED,
     bands: int = BANDS,
@@ -126,6 +127,7 @@ def summary(found: Audit) -> list[str]:
         *_runners_up(found),
         *_curves_in_words(found),
         *_calibration_in_words(found),
+        *texts_in_words(found.calibration.texts),
         *_words_in_words(found),
         _counts(found),
     ]

@@ -26,7 +26,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, help="the folder of the report (default: that of the sweep, audit/)")
     parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
     parser.add_argument("--draws", type=int, default=1_999, help="relabellings for the inference (default: 1999)")
-    parser.add_argument("--calibration", type=int, default=1_000, help="random tests a convention (default: 1000)")
+    parser.add_argument("--calibration", type=int, default=4_000, help="random tests a convention (default: 4000)")
     parser.add_argument(
         "--frequency",
         default=BUNDLED,
