@@ -33,4 +33,7 @@ def figure(rows: Sequence[Calibrated | TextCalibrated]) -> Figure:
         axes.tick_params(axis="y", length=0)
     panels[0].set_yticks(range(len(rows)), [str(row.convention) for row in rows], fontsize=7)
     panels[0].set_ylim(len(rows) - 0.4, -0.6)
+    engine = drawing.get_layout_engine()
+    if engine is not None:
+        engine.set(w_pad=0.08)  # type: ignore[call-arg]
     return drawing
