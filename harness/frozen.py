@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import statistics
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from harness.cell import Cell
 from harness.errors import HarnessError
-from harness.result import Result, ResultStore, write_atomically
+from harness.result import write_atomically
 
 VERSION = 1
-_LOOKED_AT = 400
-"""Results that an estimate is made from, beside those that the sweep knows already."""
-
-OVERHEAD = 0.05
-"""Seconds that recording a cell takes, whatever it measures."""
 
 
 @dataclass(frozen=True)
@@ -76,44 +68,3 @@ class FrozenPlan:
             "added": len(cells - self.fingerprints),
             "left_out": len(self.fingerprints - cells),
         }
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """How long cells will take; ``basis`` counts the recorded cells that tell so."""
-
-    cells: int
-    seconds: float
-    basis: int
-
-
-def estimate(new: Iterable[Cell], known: Iterable[Result], store: ResultStore, *, workers: int) -> Estimate | None:
-    """Return how long the cells still to measure will take, from the mean of like ones; None if none is recorded.
-
-    Alike are cells of the same method, model and context; failing that, of the same method and model; of the same
-    method; or any.
-    """
-    times: dict[tuple[str, ...], list[float]] = defaultdict(list)
-    recorded = {result.fingerprint: result for result in [*islice(store, _LOOKED_AT), *known]}
-    basis = 0
-    for result in recorded.values():
-        if result.status == "finished":
-            basis += 1
-            factors = result.factors
-            for key in _alike(factors["method"], factors["model"], factors.get("context")):
-                times[key].append(result.seconds)
-    cells = list(new)
-    if not basis or not cells:
-        return None
-    means = {key: statistics.fmean(values) for key, values in times.items()}
-    seconds = 0.0
-    for cell in cells:
-        keys = _alike(cell.method, cell.model["name"], cell.context)
-        seconds += OVERHEAD + next(means[key] for key in keys if key in means)
-    return Estimate(len(cells), seconds / max(workers, 1), basis)
-
-
-def _alike(method: object, model: object, context: object) -> list[tuple[str, ...]]:
-    """Return the groups that a cell belongs to, the closest first."""
-    closest = (str(method), str(model), str(context))
-    return [closest[:length] for length in (3, 2, 1, 0)]

@@ -214,11 +214,16 @@ class BlockStore:
 
     def texts_encoded(self, encoder: str) -> int:
         """Return how many texts an encoder has read, over all processes and time."""
+        return self.reading(encoder)[0]
+
+    def reading(self, encoder: str) -> tuple[int, float]:
+        """Return how many texts an encoder has read, and in how many seconds."""
         try:
             lines = (self.root / encoder / JOURNAL).read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
-            return 0
-        return sum(int(json.loads(line)["texts"]) for line in lines)
+            return 0, 0.0
+        entries = [json.loads(line) for line in lines]
+        return sum(int(entry["texts"]) for entry in entries), sum(float(entry["seconds"]) for entry in entries)
 
     def encoders(self) -> list[str]:
         """Return the encoders that have a folder here."""

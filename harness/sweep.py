@@ -17,7 +17,8 @@ import yaml
 from harness.cell import Cell, compatible, fingerprint
 from harness.contextual import TextCount, TextTally, wanted_layers
 from harness.errors import HarnessError
-from harness.frozen import Estimate, FrozenPlan, estimate
+from harness.estimate import Estimate, estimate
+from harness.frozen import FrozenPlan
 from harness.options import one_of
 from harness.progress import written_to
 from harness.result import Result, ResultStore, write_atomically
@@ -269,7 +270,7 @@ def run_sweep(
     outcome = Outcome(found.identifier, {}, [], 0.0, found.fingerprints, found.factors)
     outcome.frozen_plan = frozen.beside(found.fingerprints) if frozen else _frozen_before(folder)
     if announce is not None:
-        expected = estimate(found.new.values(), found.known.values(), store, workers=workers)
+        expected = estimate(found.new.values(), found.known.values(), store, workers=workers, runs=runs)
         if expected is not None:
             announce(expected)
     outcome.skipped = dict(Counter(str(compatible(cell)) for cell in found.skipped.values()))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cell import Cell
-from harness.frozen import OVERHEAD, FrozenPlan, estimate
-from harness.result import Result, ResultStore
+from harness.frozen import FrozenPlan
+from harness.result import ResultStore
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -64,19 +63,3 @@ def test_what_is_no_plan_is_one_sentence(cli: Cli, own: list[str], tmp_path: Pat
 
 def test_the_hash_does_not_hang_on_the_order_of_cells() -> None:
     assert FrozenPlan(frozenset(["a", "b"])).hash == FrozenPlan(frozenset(["b", "a"])).hash
-
-
-def test_an_estimate_is_the_mean_of_like_cells(tmp_path: Path) -> None:
-    class Planned:
-        def __init__(self, model: str, method: str) -> None:
-            self.model, self.method, self.context = {"name": model}, method, None
-
-    def done(model: str, method: str, seconds: float) -> Result:
-        return Result(f"{model}{seconds}", "finished", {}, {"model": model, "method": method}, seconds=seconds)
-
-    known = [done("a", "weat", s) for s in (1.0, 2.0, 9.0)] + [done("b", "seat", 30.0)]
-    cells: list[Cell] = [Planned("a", "weat"), Planned("c", "seat")]  # type: ignore[list-item]
-    found = estimate(cells, known, ResultStore(tmp_path), workers=2)
-    assert found is not None
-    assert found.seconds == pytest.approx((4.0 + 30.0 + 2 * OVERHEAD) / 2)
-    assert estimate(cells, [], ResultStore(tmp_path), workers=1) is None

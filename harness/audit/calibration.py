@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from harness.audit.association_groups import FloatArray, association_groups
-from harness.audit.redraw import WordPools
+from harness.audit.frequency import BANDS, BUNDLED, load_frequencies
+from harness.audit.rates import LEVELS, Rate, rate
+from harness.audit.redraw import Design, WordPools, matched_in_words
+from harness.audit.text_calibration import DRAWS as TEXT_DRAWS
+from harness.audit.text_calibration import TextCalibration, text_calibration
 from harness.options import StatsOptions
 from harness.result import Result
 from harness.stats.permutation import Null, PermutationP, Ties, permutation_pvalue
 
-LEVELS = (0.05, 0.01)
-DRAWS = 1_000
+DRAWS = 4_000
 """Tests of random words for each convention, shared out over models and sizes of sets."""
 
 LARGEST_RESAMPLES = 10_000
@@ -26,6 +29,8 @@ LARGEST_RESAMPLES = 10_000
 _SAMPLED = ("monte_carlo", "normal_fit")
 _SMOOTH = ("normal", "normal_fit")
 _LEVEL_1 = frozenset({"weat", "mleat"})
+_BY_TEXT = frozenset({"seat", "ceat", "mlceat"})
+"""Methods whose p by text is calibrated on stored vectors."""
 
 
 @dataclass(frozen=True)
@@ -69,21 +74,6 @@ class Convention:
 
 
 @dataclass(frozen=True)
-class Rate:
-    """The share of tests at or below a level, with its 95 % Clopper–Pearson interval."""
-
-    level: float
-    share: float
-    low: float
-    high: float
-
-    @property
-    def verdict(self) -> str:
-        """Whether the interval holds the level, lies above it, or below it."""
-        return "too often" if self.low > self.level else "too seldom" if self.high < self.level else "nominal"
-
-
-@dataclass(frozen=True)
 class Calibrated:
     """A convention, how many of the sweep's cells follow it, and its false-positive rates over ``draws`` tests."""
 
@@ -94,16 +84,34 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
+class FrequencyAlone:
+    """How often the exact two-sided test finds something in random words whose sets differ in frequency alone."""
+
+    draws: int
+    rates: tuple[Rate, ...]
+
+
+@dataclass(frozen=True)
 class Calibration:
-    """Every convention of a sweep, how the words were drawn, and which cells could not be calibrated."""
+    """Every convention of a sweep, how the words were drawn and matched, and which cells could not be calibrated."""
 
     rows: list[Calibrated]
     drawn_from: list[str]
     left_out: list[str]
+    matched: list[str] = field(default_factory=list)
+    frequency_alone: FrequencyAlone | None = None
+    texts: TextCalibration = field(default_factory=TextCalibration)
 
 
 def calibration(
-    results: Sequence[Result], *, runs: Path, draws: int = DRAWS, seed: int = 0, vectors: bool = True
+    results: Sequence[Result],
+    *,
+    runs: Path,
+    draws: int = DRAWS,
+    seed: int = 0,
+    vectors: bool = True,
+    frequency: str = BUNDLED,
+    bands: int = BANDS,
 ) -> Calibration:
     """Measure the false-positive rate of every convention among the cells.
 
@@ -119,21 +127,36 @@ def calibration(
         Of the draws.
     vectors
         Open the static models again and draw new words; otherwise only the recorded associations are used.
+    frequency, bands
+        The list of frequencies (see ``load_frequencies``), and how many bands it is cut into; 1 for no matching.
 
     Notes
     -----
     For a static model that can be opened, all four sets are drawn anew, in the sizes of the cell's own, from the
     stimuli of every shipped test that the model has; targets from words of the targets' kind (names, or words),
-    attributes from words of the attributes' kind. X and Y are then exchangeable, whatever the model. For every other
+    attributes from words of the attributes' kind, and of either as many from each band of frequency as X ∪ Y, or A ∪ B,
+    have. X and Y are then exchangeable, whatever the model. What frequency does by itself is told apart from that: each
+    set is drawn from the bands of its own, and the exact test tells how often that alone is found. For every other
     model the recorded associations of the test's own targets are dealt out to X and Y at random, which keeps the words
-    and takes the association away.
+    and takes the association away. SEAT and CEAT by text: see ``text_calibration``.
     """
     usable, left_out = _usable(results)
     conventions = Counter(Convention.of(result) for result in usable)
+    frequencies = load_frequencies(frequency, runs=runs)
+    texts = (
+        text_calibration(
+            results, runs=runs, frequencies=frequencies, bands=bands, draws=min(draws, TEXT_DRAWS), seed=seed
+        )
+        if vectors
+        else TextCalibration()
+    )
+    left_out += texts.left_out
     if not conventions:
-        return Calibration([], [], left_out)
+        return Calibration([], [], left_out, texts=texts)
     rng = np.random.default_rng([seed, 3])
-    samples, sources = _samples(usable, runs=runs, draws=draws, rng=rng, vectors=vectors)
+    pools = WordPools(runs, frequencies=frequencies, bands=bands)
+    designs = Counter(design for result in usable if vectors and (design := pools.design(result)) is not None)
+    samples, sources = _samples(usable, pools, designs, draws=draws, rng=rng)
     rows, known = [], dict[Convention, dict[str, FloatArray]]()
     for convention, cells in conventions.items():
         tailless = replace(convention, alternative="observed")
@@ -143,7 +166,20 @@ def calibration(
         rates = tuple(rate(int((p <= level).sum()), len(p), level=level) for level in LEVELS)
         rows.append(Calibrated(convention, cells, len(p), rates))
     rows.sort(key=lambda row: (row.convention.null, row.convention.alternative, str(row.convention)))
-    return Calibration(rows, sources, left_out)
+    matched = matched_in_words(pools.pools, frequencies, bands, len(designs)) if designs else []
+    alone = _frequency_alone(pools, designs, draws=draws, seed=seed) if frequencies is not None and bands > 1 else None
+    return Calibration(rows, sources, left_out, matched, alone, texts)
+
+
+def _frequency_alone(pools: WordPools, designs: Iterable[Design], *, draws: int, seed: int) -> FrequencyAlone | None:
+    rng, every = np.random.default_rng([seed, 7]), list(designs)
+    if not every:
+        return None
+    each = max(1, -(-draws // len(every)))
+    samples = [(pools.associations(design, each, rng, matching="set"), design.sizes[0]) for design in every]
+    exact = Convention("exact", "two-sided", "inclusive", True, 0, None)
+    p = _tails(exact, samples, seed=seed)["p_two_sided"]
+    return FrequencyAlone(len(p), tuple(rate(int((p <= level).sum()), len(p), level=level) for level in LEVELS))
 
 
 def _usable(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
@@ -152,7 +188,8 @@ def _usable(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
         if not result.tables.get("associations"):
             reasons[f"{result.factors['method']}: no associations of words are recorded"] += 1
         elif result.factors["method"] not in _LEVEL_1 and result.factors.get("unit") != "stimulus":
-            reasons[f"{result.factors['method']} by item: its texts are permuted one by one, and not recorded"] += 1
+            if result.factors["method"] not in _BY_TEXT:
+                reasons[f"{result.factors['method']} by item: its texts are permuted one by one, and not recorded"] += 1
         else:
             usable.append(result)
     return usable, [f"{number} × {reason}" for reason, number in reasons.items()]
@@ -163,18 +200,16 @@ Sample = tuple[FloatArray, int]
 
 
 def _samples(
-    results: Sequence[Result], *, runs: Path, draws: int, rng: np.random.Generator, vectors: bool
+    results: Sequence[Result], pools: WordPools, designs: Collection[Design], *, draws: int, rng: np.random.Generator
 ) -> tuple[list[Sample], list[str]]:
-    pools = WordPools(runs)
-    designs = Counter(design for result in results if vectors and (design := pools.design(result)) is not None)
-    models = {design.model for design in designs}
+    models = {design.pool for design in designs}
     others = [
         (group, np.unique(group.row_of[[str(results[i].factors["model"]) not in models for i in group.cells]]))
         for group in association_groups(results)
     ]
     others = [(group, rows) for group, rows in others if len(rows)]
     each = max(1, -(-draws // max(1, len(designs) + len(others))))
-    samples: list[Sample] = [(pools.associations(design, each, rng), design.n_x) for design in designs]
+    samples: list[Sample] = [(pools.associations(design, each, rng), design.sizes[0]) for design in designs]
     for group, rows in others:
         picked = group.values[rng.choice(rows, size=each)]
         samples.append((rng.permuted(picked, axis=1), len(group.x_words)))
@@ -203,12 +238,3 @@ def _tails(convention: Convention, samples: Sequence[Sample], *, seed: int) -> d
     ]
     names = ("p", "p_greater", "p_less", "p_two_sided")
     return {name: np.concatenate([np.atleast_1d(getattr(one, name)) for one in found]) for name in names}
-
-
-def rate(hits: int, draws: int, *, level: float) -> Rate:
-    """Return a share with its 95 % interval (Clopper & Pearson 1934)."""
-    from scipy.stats import beta
-
-    low = float(beta.ppf(0.025, hits, draws - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(0.975, hits + 1, draws - hits)) if hits < draws else 1.0
-    return Rate(level, hits / draws, low, high)

@@ -119,7 +119,8 @@ def _robustness(found: Audit) -> str:
     if found.calibration.rows:
         text += (
             f" Each convention was calibrated on {found.calibration.rows[0].draws:,} tests without a planted "
-            f"association ({'; '.join(found.calibration.drawn_from)}), with Clopper–Pearson intervals [clopper1934]."
+            f"association ({'; '.join([*found.calibration.drawn_from, *found.calibration.matched])}), with "
+            "Clopper–Pearson intervals [clopper1934]."
         )
     return (
         text + " Reliability was judged by leaving out one stimulus at a time and by random halves of both target sets."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -86,3 +86,8 @@ def _entry(value: Entry) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.1e}" if 0 < abs(value) < 0.0005 else f"{value:.3f}"
+
+
+def image(drawn: Mapping[str, Path], name: str, *, caption: str, alt: str) -> str:
+    """Return a figure that was drawn, or nothing."""
+    return figure(drawn[name], caption=caption, alt=alt) if name in drawn else ""

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from harness.audit.calibration_section import calibration_section
 from harness.audit.methods_text import cited, methods_section, references
-from harness.audit.page import Entry, Link, figure, page, paragraphs, table
+from harness.audit.page import Entry, Link, image, page, paragraphs, table
 from harness.audit.recorded import QUESTION
 from harness.audit.robustness import Audit, share, summary
 from harness.result import Result, ResultStore, write_atomically
@@ -55,6 +56,9 @@ def _draw(found: Audit, folder: Path) -> Iterator[tuple[str, Path]]:
         yield "sensitivity", _save(sensitivity.figure(found.sensitivity), folder / "sensitivity")
     if found.calibration.rows:
         yield "calibration", _save(calibration.figure(found.calibration.rows), folder / "calibration")
+    if found.calibration.texts.rows:
+        drawing = calibration.figure(found.calibration.texts.rows)
+        yield "calibration of texts", _save(drawing, folder / "calibration-texts")
     if found.reliability:
         yield "reliability", _save(reliability.figure(found.reliability[:MOST_ROWS]), folder / "reliability")
     yield "multiverse", _save(multiverse.figure(found.curves[:MOST_ROWS]), folder / "multiverse")
@@ -82,7 +86,7 @@ def html(found: Audit, folder: Path, drawn: dict[str, Path]) -> str:
     sections = [
         ("sensitivity", "What each factor is worth", _sensitivity(found, folder, drawn)),
         ("curves", "Specification curves", _curves(found, drawn)),
-        ("calibration", "What a p-value is worth", _calibration(found, drawn)),
+        ("calibration", "What a p-value is worth", calibration_section(found.calibration, drawn)),
         ("reliability", "What single words are worth", _reliability(found, drawn)),
         ("cells", "Cells", _cells(found, folder)),
         ("methods", "Methods, to quote", _methods(found)),
@@ -114,10 +118,6 @@ def _about(found: Audit) -> list[str]:
             f"this sweep were added to the plan, {plan['left_out']:,} of it were left out."
         )
     return lines
-
-
-def _image(drawn: dict[str, Path], name: str, *, caption: str, alt: str) -> str:
-    return figure(drawn[name], caption=caption, alt=alt) if name in drawn else ""
 
 
 def _curves(found: Audit, drawn: dict[str, Path]) -> str:
@@ -154,7 +154,7 @@ def _curves(found: Audit, drawn: dict[str, Path]) -> str:
     if sum(len(curve.cells) >= SHORTEST_CURVE for curve in found.curves) > MOST_CURVES:
         notes.append(f"Drawn by themselves are the {MOST_CURVES} tests of {len(found.curves)} whose d varies most.")
     images = [
-        _image(
+        image(
             drawn,
             "multiverse",
             caption="Every specification of every test; grey is what the median may be when targets are relabelled.",
@@ -162,7 +162,7 @@ def _curves(found: Audit, drawn: dict[str, Path]) -> str:
         )
     ]
     images += [
-        _image(
+        image(
             drawn,
             f"curve {curve.test}",
             caption=f"{curve.test}: every specification by its effect, with its interval; below, the choices of each.",
@@ -199,7 +199,7 @@ def _sensitivity(found: Audit, folder: Path, drawn: dict[str, Path]) -> str:
     parts = [
         paragraphs(["Pairs of cells that differ in one factor alone; shares are of pairs. A verdict is p < .05."]),
         table(head, rows, label="Sensitivity of every factor"),
-        _image(
+        image(
             drawn,
             "sensitivity",
             caption="Mean |Δd| between cells that differ in one factor alone, and how often the answer changes.",
@@ -224,41 +224,6 @@ def _link(store: ResultStore, fingerprint: str, folder: Path) -> Link:
     return Link(fingerprint[:10], quote(Path(path).as_posix()))
 
 
-def _calibration(found: Audit, drawn: dict[str, Path]) -> str:
-    known = found.calibration
-    if not known.rows:
-        return paragraphs(["No cell could be calibrated.", *known.left_out])
-    rows: list[list[Entry]] = []
-    for row in known.rows:
-        five, one = row.rates
-        rows.append(
-            [
-                str(row.convention),
-                row.cells,
-                *(part for r in (five, one) for part in (r.share, r.low, r.high, r.verdict)),
-            ]
-        )
-    head = ["convention", "cells", "rate at .05", "low", "high", "verdict at .05", "rate at .01", "low", "high"]
-    head.append("verdict at .01")
-    notes = [
-        f"{known.rows[0].draws:,} tests without a planted association.",
-        *(f"{one}." for one in known.drawn_from),
-        "A convention keeps its level if the interval of its false-positive rate holds .05, or .01. Conventions that "
-        "ask for more than 10,000 shuffles were calibrated with 10,000. How often words occur is not known to the "
-        "embedded vectors: words are matched by kind and number.",
-        *(f"Not calibrated: {reason}." for reason in known.left_out),
-    ]
-    alt = "; ".join(f"{row.convention}: {row.rates[0].share:.3f}" for row in known.rows[:8])
-    caption = "False-positive rate of every convention with its 95 % interval; diamonds lie off the level."
-    return "\n".join(
-        [
-            paragraphs(notes),
-            table(head, rows, label="Calibration"),
-            _image(drawn, "calibration", caption=caption, alt=alt),
-        ]
-    )
-
-
 def _reliability(found: Audit, drawn: dict[str, Path]) -> str:
     rows: list[list[Entry]] = []
     for r in found.reliability:
@@ -275,13 +240,13 @@ def _reliability(found: Audit, drawn: dict[str, Path]) -> str:
             f"Over {half.tests} tests, d of one random half correlates with d of the other at r = {half.r:.2f}; "
             f"stepped up to full length (Spearman–Brown) {half.spearman_brown:.2f}."
         )
-    image = _image(
+    shown = image(
         drawn,
         "reliability",
         caption="d of all words, its range with one left out, and its spread over halves; a diamond: one word decides.",
         alt="; ".join(f"{row.test} {row.model} d {row.d:.2f}" for row in found.reliability[:8]),
     )
-    return "\n".join([paragraphs(notes), table(head, rows, label="Reliability"), image])
+    return "\n".join([paragraphs(notes), table(head, rows, label="Reliability"), shown])
 
 
 def _cells(found: Audit, folder: Path) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.audit.association_groups import association_groups
-from harness.audit.calibration import Calibration, calibration
+from harness.audit.calibration import DRAWS, Calibration, calibration
+from harness.audit.calibration_section import texts_in_words
+from harness.audit.frequency import BANDS, BUNDLED
 from harness.audit.recorded import Factors, Recorded, factors_of, load_recorded
 from harness.audit.reliability import Reliability, SplitHalf, reliability
 from harness.audit.sensitivity import FactorEffect, sensitivity
@@ -46,7 +48,15 @@ class Audit:
 
 
 def audit(
-    runs: Path, sweep: str, *, draws: int = 1_999, calibration_draws: int = 1_000, vectors: bool = True, seed: int = 0
+    runs: Path,
+    sweep: str,
+    *,
+    draws: int = 1_999,
+    calibration_draws: int = DRAWS,
+    vectors: bool = True,
+    frequency: str = BUNDLED,
+    bands: int = BANDS,
+    seed: int = 0,
 ) -> Audit:
     """Audit a recorded sweep from its result files.
 
@@ -62,6 +72,8 @@ def audit(
         Random tests for each convention.
     vectors
         Whether calibration may open static models to draw new words.
+    frequency, bands
+        By which list, and in how many bands of it, those words are matched; see ``harness.audit.frequency``.
     seed
         Of everything that is drawn.
     """
@@ -84,7 +96,15 @@ def audit(
         curves=curves(measured, factors, groups, draws=draws, seed=seed),
         sensitivity=sensitivity(measured, factors),
         variance=variance_shares(measured, factors),
-        calibration=calibration(measured, runs=runs, draws=calibration_draws, seed=seed, vectors=vectors),
+        calibration=calibration(
+            measured,
+            runs=runs,
+            draws=calibration_draws,
+            seed=seed,
+            vectors=vectors,
+            frequency=frequency,
+            bands=bands,
+        ),
         reliability=words,
         split_half=halves,
         record=record,
@@ -107,6 +127,7 @@ def summary(found: Audit) -> list[str]:
         *_runners_up(found),
         *_curves_in_words(found),
         *_calibration_in_words(found),
+        *texts_in_words(found.calibration.texts),
         *_words_in_words(found),
         _counts(found),
     ]

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.audit.frequency import BANDS, BUNDLED
 from harness.paths import runs_dir
 
 if TYPE_CHECKING:
@@ -25,7 +26,14 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, help="the folder of the report (default: that of the sweep, audit/)")
     parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
     parser.add_argument("--draws", type=int, default=1_999, help="relabellings for the inference (default: 1999)")
-    parser.add_argument("--calibration", type=int, default=1_000, help="random tests a convention (default: 1000)")
+    parser.add_argument("--calibration", type=int, default=4_000, help="random tests a convention (default: 4000)")
+    parser.add_argument(
+        "--frequency",
+        default=BUNDLED,
+        metavar="LIST",
+        help=f"match random words by frequency: {BUNDLED} (shipped; default), corpus:NAME, a file, or none",
+    )
+    parser.add_argument("--bands", type=int, default=BANDS, help=f"bands of frequency (default: {BANDS}; 1: none)")
     parser.add_argument("--no-vectors", action="store_true", help="calibrate from recorded associations only")
     parser.add_argument("--no-figures", action="store_true", help="tables and words only")
     parser.add_argument("--no-tracking", action="store_true", help="do not log the report to the sweep's MLflow run")
@@ -42,6 +50,8 @@ def main(argv: list[str]) -> int:
         draws=arguments.draws,
         calibration_draws=arguments.calibration,
         vectors=not arguments.no_vectors,
+        frequency=arguments.frequency,
+        bands=arguments.bands,
         seed=arguments.seed,
     )
     folder = arguments.out or runs / "sweeps" / str(found.cells.sweep) / "audit"

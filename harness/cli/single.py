@@ -14,6 +14,7 @@ from harness.errors import HarnessError
 from harness.options import one_of
 from harness.paths import runs_dir, writable
 from harness.progress import texts_bar
+from harness.read_as import warnings
 from harness.result import Result, ResultStore
 from harness.runner import Encoders
 from harness.sweep import OVERWRITE, figures_wanted, measure_and_record
@@ -68,7 +69,7 @@ def show_result(result: Result, folder: Path, *, known: bool) -> None:
         from harness.plots.eatmap import eatmap_text
 
         console.print(f"\n{eatmap_text(result)}\n", markup=False, highlight=False, soft_wrap=True)
-    for note in result.notes:
+    for note in [*result.notes, *warnings(result)]:
         console.print(note, markup=False, highlight=False)
     where = "measured before" if known else "recorded"
     console.print(f"{where}: {folder}", markup=False, highlight=False, soft_wrap=True)

@@ -20,7 +20,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from harness.frozen import Estimate, FrozenPlan, estimate
+from harness.estimate import Estimate, estimate
+from harness.frozen import FrozenPlan
 from harness.progress import TextState
 from harness.result import ResultStore
 from harness.sweep import Outcome, Survey, survey
@@ -85,11 +86,9 @@ def _show_texts(folder: Path, progress: Progress, task: TaskID) -> None:
 
 
 def announce(expected: Estimate) -> None:
-    """Say how long the cells still to measure will take, where that is worth knowing."""
-    if expected.seconds >= _WORTH_SAYING:
-        minutes = f"{expected.seconds / 60:.0f} min" if expected.seconds >= 90 else f"{expected.seconds:.0f} s"
-        text = f"{expected.cells:,} cells to measure: about {minutes}, judging by {expected.basis:,} measured before"
-        Console(stderr=True, soft_wrap=True).print(text, highlight=False)
+    """Say how long the cells still to measure will take and how that is known, where it is worth knowing."""
+    if expected.seconds >= _WORTH_SAYING or expected.unknown:
+        Console(stderr=True, soft_wrap=True).print(expected.in_words(), highlight=False, markup=False)
 
 
 def freeze(configs: Iterable[Mapping[str, Any]], path: Path, *, runs: Path, command: str) -> FrozenPlan:
@@ -104,9 +103,9 @@ def freeze(configs: Iterable[Mapping[str, Any]], path: Path, *, runs: Path, comm
         f"sha256 {plan.hash}",
         highlight=False,
     )
-    expected = estimate(found.new.values(), (), store, workers=1)
+    expected = estimate(found.new.values(), (), store, workers=1, runs=runs)
     if expected is not None:
-        console.print(f"one worker will take about {expected.seconds:.0f} s", highlight=False)
+        console.print(f"with one worker: {expected.in_words()}", highlight=False, markup=False)
     console.print("nothing was measured; the same command measures them now that the plan is frozen", highlight=False)
     return plan
 

@@ -53,7 +53,7 @@ def print_table(asked: Mapping[str, Mapping[str, Any]], *, runs: Path, published
     console.print(_table(results, beside, published))
     if any(set(printed) - PLAIN for printed in beside.values()):
         print_beside(console, [(r, beside[r.fingerprint]) for r in results], published=str(published))
-    for line in (*_score_agreement(results), *_ceat_summary(results), *_left_out(results)):
+    for line in (*_score_agreement(results), *_ceat_summary(results), *_left_out(results), *_read_as(results)):
         console.print(line, markup=False, highlight=False)
 
 
@@ -172,3 +172,9 @@ def _left_out(results: list[Result]) -> list[str]:
         if result.dropped
     )
     return list(dict.fromkeys(lines))
+
+
+def _read_as(results: list[Result]) -> list[str]:
+    from harness.read_as import warnings
+
+    return list(dict.fromkeys(line for result in results for line in warnings(result)))
