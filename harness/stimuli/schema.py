@@ -60,8 +60,8 @@ class Concept(_Strict):
     folder: str = ""
     manifest: str = ""
     asset: str = ""
-    home: str = ""
-    pictures: tuple[Picture, ...] = ()
+    home: str = Field(default="", exclude=True)
+    pictures: tuple[Picture, ...] = Field(default=(), exclude=True)
 
     @model_validator(mode="before")
     @classmethod
