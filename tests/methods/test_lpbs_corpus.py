@@ -188,5 +188,6 @@ def test_options_of_both_methods_move_the_cell(masked: Path, cell: Make) -> None
 def test_ceat_by_probability_needs_sentences_with_two_slots(masked: Path, cell: Make) -> None:
     made = cell(masked, method=CEAT, context={"name": "bare"})
     assert "choose context=pairs or context=pairs_corpus" in str(compatible(made))
-    config = {**made.config, "association": {**made.config["association"], "name": "projection"}}
-    assert "ceat measures by cosine or probability, not by projection" in str(compatible(Cell.from_config(config)))
+    projected = {**made.config["association"], "name": "projection"}
+    config = {**made.config, "method": {"name": "lpbs"}, "association": projected}
+    assert "lpbs measures by probability, not by projection" in str(compatible(Cell.from_config(config)))
