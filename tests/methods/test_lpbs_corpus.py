@@ -188,6 +188,9 @@ def test_options_of_both_methods_move_the_cell(masked: Path, cell: Make) -> None
 def test_ceat_by_probability_needs_sentences_with_two_slots(masked: Path, cell: Make) -> None:
     made = cell(masked, method=CEAT, context={"name": "bare"})
     assert "choose context=pairs or context=pairs_corpus" in str(compatible(made))
-    projected = {**made.config["association"], "name": "projection"}
-    config = {**made.config, "method": {"name": "lpbs"}, "association": projected}
+
+
+def test_lpbs_takes_no_projection(masked: Path, cell: Make) -> None:
+    made = cell(masked, method={"name": "lpbs"})
+    config = {**made.config, "association": {**made.config["association"], "name": "projection"}}
     assert "lpbs measures by probability, not by projection" in str(compatible(Cell.from_config(config)))
