@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from harness.beside import Printed, printed_beside
@@ -15,6 +16,8 @@ from harness.cli.beside_table import PLAIN, print_beside
 from harness.natural import natural_key
 from harness.plots.p_text import format_p
 from harness.result import Result, ResultStore
+
+_ANY_WIDTH, _TEXT_WIDTH = 10_000, 160
 
 LARGEST = 60
 """Larger sweeps print their summary only; `harness export` gives their table."""
@@ -49,8 +52,10 @@ def print_table(asked: Mapping[str, Mapping[str, Any]], *, runs: Path, published
     beside = _beside(results, published)
     # Piped or on a narrow terminal a wide table is better wrapped by its reader than squeezed.
     console = Console(soft_wrap=False)
-    console.width = max(console.width, 160)
-    console.print(_table(results, beside, published))
+    table, narrow = _table(results, beside, published), console.width
+    console.width = max(narrow, Measurement.get(console, console.options.update(width=_ANY_WIDTH), table).maximum)
+    console.print(table)
+    console.width = max(narrow, _TEXT_WIDTH)
     if any(set(printed) - PLAIN for printed in beside.values()):
         print_beside(console, [(r, beside[r.fingerprint]) for r in results], published=str(published))
     for line in (*_score_agreement(results), *_ceat_summary(results), *_left_out(results), *_read_as(results)):
@@ -104,17 +109,20 @@ def _table(results: list[Result], beside: dict[str, dict[str, Printed]], publish
 
 
 Column = tuple[str, tuple[str, ...]]
-"""A column's name, and the numbers that stand in it."""
+"""A column's name, a line a factor, and the numbers that stand in it."""
 
 
 def _columns(results: list[Result]) -> dict[str, Column]:
     """Return the column of every cell: no two cells of a test share one."""
     for hidden in (_CONVENTIONS, frozenset[str]()):
         varying = _varying(results, hidden)
-        place = {r.fingerprint: (" ".join(str(r.factors.get(n)) for n in varying), _main(r)) for r in results}
+        place = {
+            r.fingerprint: ("\n".join(str(v) for n in varying if (v := r.factors.get(n)) is not None), _main(r))
+            for r in results
+        }
         if len({(r.factors["test"], place[r.fingerprint]) for r in results}) == len(results):
             return place
-    return {key: (f"{name} {key[:6]}", main) for key, (name, main) in place.items()}
+    return {key: (f"{name}\n{key[:6]}", main) for key, (name, main) in place.items()}
 
 
 def _varying(results: list[Result], hidden: frozenset[str]) -> list[str]:
@@ -135,8 +143,14 @@ def _numbers(result: Result, *, patterns: bool) -> list[str]:
     numbers = [f"{result.metrics[first]:.2f}{'*' if result.dropped else ''}"]
     for name in others:
         value = result.metrics[name]
-        numbers.append(format_p(value, result.metrics.get("log10_p")) if name == "p" else f"{value:.2f}")
+        numbers.append(_number(name, value, result))
     return [*numbers, result.labels.get("pattern", "")] if patterns else numbers
+
+
+def _number(name: str, value: float, result: Result) -> str:
+    if name == "p":
+        return format_p(value, result.metrics.get("log10_p"))
+    return f"{value:.0f}" if name.startswith("n_") else f"{value:.2f}"
 
 
 def _heading(name: str) -> str:
@@ -166,8 +180,10 @@ def _ceat_summary(results: list[Result]) -> list[str]:
 
 
 def _left_out(results: list[Result]) -> list[str]:
+    varying = ["model", *(name for name in ("context",) if len({str(r.factors.get(name)) for r in results}) > 1)]
     lines = (
-        f"{result.factors['test']} on {result.factors['model']}: left out {', '.join(result.dropped)}"
+        f"{result.factors['test']} on {', '.join(str(result.factors[name]) for name in varying)}: "
+        f"left out {', '.join(result.dropped)}"
         for result in results
         if result.dropped
     )
