@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.contexts.mixed import SLOTS, MixedSource, part_of_source
 from harness.contexts.pairs import UNREAD_ATTRIBUTE, PairSupply, pair_supply
-from harness.contexts.sources import ContextSource, IntersectionalSource, context_source
+from harness.contexts.sources import ContextSource, IntersectionalSource, context_source, gives_one_text
 from harness.contexts.supply import Supply, text_supply
 from harness.contexts.texts import most_contexts, texts_digest
 from harness.errors import HarnessError
@@ -351,9 +351,11 @@ def fingerprint(identity: Mapping[str, Any]) -> str:
 
 def compatible(cell: Cell) -> str | None:
     """Return why this combination has no meaning, or None if it has one."""
+    spec = cell.spec
+    if spec.blocks and not is_static(cell.model) and gives_one_text(cell.source, dict(slots(cell.test)).values()):
+        return f"{cell.method} draws among texts, and {cell.source.label} gives one: choose context=templates or corpus"
     if cell.unmet:
         return cell.unmet
-    spec = cell.spec
     if cell.test.kind != spec.test_kind:
         return f"{cell.method} measures tests of kind {spec.test_kind}; {cell.test.name} is of kind {cell.test.kind}"
     if cell.association not in spec.associations:

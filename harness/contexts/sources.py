@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -80,6 +80,13 @@ class TemplateSource:
     def contexts(self, concept: Concept, word: str) -> Contexts:
         """Return the sentences of one stimulus."""
         return self._filled(word, part_of(word, concept), concept.name)
+
+
+def gives_one_text(source: ContextSource, concepts: Iterable[Concept]) -> bool:
+    """Tell whether a source writes a single text for every stimulus; what a corpus holds is not asked."""
+    return isinstance(source, BareSource | TemplateSource) and all(
+        len(source.contexts(concept, word)) == 1 for concept in concepts for word in concept.words[:1]
+    )
 
 
 class IntersectionalSource:

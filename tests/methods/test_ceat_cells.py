@@ -126,6 +126,17 @@ def test_a_test_that_keeps_less_than_half_of_a_set_is_skipped_with_the_reason(ce
     assert compatible(cell(few=few, stats={"ceat_min_contexts": 5, "ceat_min_share": 0.25})) is None
 
 
+@pytest.mark.parametrize("context", [{"name": "bare"}, {"name": "prompt", "template": "This is {word}."}])
+def test_ceat_has_no_meaning_where_a_stimulus_has_one_text(
+    cell: Callable[..., Cell], context: Mapping[str, str]
+) -> None:
+    config = cell().config
+    alone = Cell.from_config({**config, "context": {**config["context"], **context}})
+    assert "ceat draws among texts" in str(compatible(alone))
+    seat = Cell.from_config({**alone.config, "method": {"name": "seat"}})
+    assert compatible(seat) is None
+
+
 def test_other_methods_drop_words_without_text_too(measured: Callable[..., Result]) -> None:
     result = measured(method="seat", stats={"ci_resamples": 0})
     assert result.dropped == ["rose"]
