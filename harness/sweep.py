@@ -220,10 +220,11 @@ def _yaml(data: Mapping[str, Any]) -> str:
 class Outcome:
     """What a sweep came to.
 
-    ``skipped`` counts the cells without meaning by reason. ``texts`` tells how many texts the cells needed and how many
-    were encoded for them; None where no cell reads texts. ``frozen_plan`` tells how the cells compare with those that
-    were planned; None where no plan was frozen. ``factors`` are the choices as this sweep asked for them: a cell known
-    before may have been measured under another label, such as a variant with the same words.
+    ``skipped`` has the tests of the cells without meaning by reason, one for each cell. ``texts`` tells how many texts
+    the cells needed and how many were encoded for them; None where no cell reads texts. ``frozen_plan`` tells how the
+    cells compare with those that were planned; None where no plan was frozen. ``factors`` are the choices as this sweep
+    asked for them: a cell known before may have been measured under another label, such as a variant with the same
+    words.
     """
 
     sweep: str
@@ -232,7 +233,7 @@ class Outcome:
     seconds: float
     fingerprints: list[str]
     factors: dict[str, dict[str, Any]] = field(default_factory=dict)
-    skipped: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, list[str]] = field(default_factory=dict)
     texts: TextCount | None = None
     frozen_plan: dict[str, Any] | None = None
 
@@ -273,7 +274,8 @@ def run_sweep(
         expected = estimate(found.new.values(), found.known.values(), store, workers=workers, runs=runs)
         if expected is not None:
             announce(expected)
-    outcome.skipped = dict(Counter(str(compatible(cell)) for cell in found.skipped.values()))
+    for cell in found.skipped.values():
+        outcome.skipped.setdefault(str(compatible(cell)), []).append(cell.test.name)
     tally = TextTally(runs, found.new.values())
     try:
         skip(found, store, tracker, parent)

@@ -133,8 +133,9 @@ def report(outcome: Outcome, *, runs: Path) -> None:
             f"{plan['left_out']:,} left out",
             highlight=False,
         )
-    for reason, number in outcome.skipped.items():
-        console.print(f"  skipped: {number} × {reason}", highlight=False, markup=False)
+    for reason, tests in outcome.skipped.items():
+        named = ", ".join(dict.fromkeys(tests))
+        console.print(f"  skipped: {len(tests)} × {named}: {reason}", highlight=False, markup=False)
     for name, reason in outcome.failures[:20]:
         console.print(f"  failed: {name}: {reason}", highlight=False, markup=False)
     if len(outcome.failures) > 20:

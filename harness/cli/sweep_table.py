@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -29,6 +29,8 @@ MAIN = (
     ("mean_abs_d", "n_significant"),
 )
 """The numbers that a method is known by."""
+
+BY_WORD = "p_stimulus"
 
 _CONVENTIONS = frozenset({"ddof", "alternative", "null", "ties", "resamples"})
 """What a preset's name stands for: columns of their own only where that does not tell cells apart."""
@@ -63,7 +65,9 @@ def print_table(asked: Mapping[str, Mapping[str, Any]], *, runs: Path, published
 
 
 def _main(result: Result) -> tuple[str, ...]:
-    return next((names for names in MAIN if all(name in result.metrics for name in names)), ())
+    names = next((names for names in MAIN if all(name in result.metrics for name in names)), ())
+    # Texts of one word are not independent: p over texts never stands without p over words.
+    return (*names, BY_WORD) if result.factors.get("unit") == "item" and BY_WORD in result.metrics else names
 
 
 def _beside(results: list[Result], published: str | None) -> dict[str, dict[str, Printed]]:
@@ -76,8 +80,8 @@ def _beside(results: list[Result], published: str | None) -> dict[str, dict[str,
 
 
 def _table(results: list[Result], beside: dict[str, dict[str, Printed]], published: str | None) -> Table:
-    place = _columns(results)
-    columns = {place[result.fingerprint]: result for result in results}
+    places, labels = _places(results)
+    columns = {place.column: result for result, place in zip(results, places, strict=True)}
     patterns = any("pattern" in result.labels for result in results)
     printed = {
         str(result.factors["test"]): numbers["d"].value
@@ -85,7 +89,8 @@ def _table(results: list[Result], beside: dict[str, dict[str, Printed]], publish
         if "d" in (numbers := beside.get(result.fingerprint, {}))
     }
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("test")
+    for name in ("test", *labels):
+        table.add_column(f"\n{name}" if labels else name)
     if printed:
         table.add_column(f"published d\n{published}", justify="right")
     for (column, _), example in columns.items():
@@ -95,38 +100,51 @@ def _table(results: list[Result], beside: dict[str, dict[str, Printed]], publish
             table.add_column(f"\n{_heading(name)}", justify="right")
         if patterns:
             table.add_column("\npattern")
-    cells = {(str(result.factors["test"]), place[result.fingerprint]): result for result in results}
-    for test in dict.fromkeys(test for test, _ in cells):
-        row = [test]
+    cells = {(place.row, place.column): result for result, place in zip(results, places, strict=True)}
+    for row in dict.fromkeys(place.row for place in places):
+        shown = list(row)
         if printed:
-            row.append(f"{printed[test]:.2f}" if test in printed else "")
-        for key, example in columns.items():
-            found = cells.get((test, key))
+            shown.append(f"{printed[row[0]]:.2f}" if row[0] in printed else "")
+        for column, example in columns.items():
+            found = cells.get((row, column))
             width = len(_main(example)) + patterns
-            row += [""] * width if found is None else _numbers(found, patterns=patterns)
-        table.add_row(*row)
+            shown += [""] * width if found is None else _numbers(found, patterns=patterns)
+        table.add_row(*shown)
     return table
 
 
-Column = tuple[str, tuple[str, ...]]
-"""A column's name, a line a factor, and the numbers that stand in it."""
+class Place(NamedTuple):
+    """Where a cell stands: its test and the factors that label rows; the factor across, and the numbers it shows."""
+
+    row: tuple[str, ...]
+    column: tuple[str, tuple[str, ...]]
 
 
-def _columns(results: list[Result]) -> dict[str, Column]:
-    """Return the column of every cell: no two cells of a test share one."""
+def _places(results: list[Result]) -> tuple[list[Place], list[str]]:
+    """Return the place of every cell, no two in one, and the factors that label rows beside the test.
+
+    One factor goes across, the model if it varies, so that a table of many factors grows longer and not wider.
+    """
     for hidden in (_CONVENTIONS, frozenset[str]()):
-        varying = _varying(results, hidden)
-        place = {
-            r.fingerprint: ("\n".join(str(v) for n in varying if (v := r.factors.get(n)) is not None), _main(r))
-            for r in results
-        }
-        if len({(r.factors["test"], place[r.fingerprint]) for r in results}) == len(results):
-            return place
-    return {key: (f"{name}\n{key[:6]}", main) for key, (name, main) in place.items()}
+        across, *labels = _varying(results, hidden)
+        places = [
+            Place(tuple(_value(r, name) for name in ("test", *labels)), (_value(r, across), _main(r))) for r in results
+        ]
+        if len(set(places)) == len(results):
+            return places, labels
+    named = [
+        place._replace(row=(*place.row, result.fingerprint[:6])) for place, result in zip(places, results, strict=True)
+    ]
+    return named, [*labels, "cell"]
+
+
+def _value(result: Result, factor: str) -> str:
+    value = result.factors.get(factor)
+    return "" if value is None else str(value)
 
 
 def _varying(results: list[Result], hidden: frozenset[str]) -> list[str]:
-    """Return the factors that tell the cells of one test apart: the columns of the table."""
+    """Return the factors that tell the cells of one test apart, the one that goes across first."""
     names = dict.fromkeys(("model", "method", "target", "stats", *sorted(results[0].factors)))
     by_test = [list(group) for _, group in itertools.groupby(results, key=lambda result: result.factors["test"])]
     found = [
@@ -148,13 +166,13 @@ def _numbers(result: Result, *, patterns: bool) -> list[str]:
 
 
 def _number(name: str, value: float, result: Result) -> str:
-    if name == "p":
-        return format_p(value, result.metrics.get("log10_p"))
+    if name in ("p", BY_WORD):
+        return format_p(value, result.metrics.get(name.replace("p", "log10_p", 1)))
     return f"{value:.0f}" if name.startswith("n_") else f"{value:.2f}"
 
 
 def _heading(name: str) -> str:
-    return name.removeprefix("mean_").replace("_", " ")
+    return "p by word" if name == BY_WORD else name.removeprefix("mean_").replace("_", " ")
 
 
 def _score_agreement(results: list[Result]) -> list[str]:
@@ -180,14 +198,18 @@ def _ceat_summary(results: list[Result]) -> list[str]:
 
 
 def _left_out(results: list[Result]) -> list[str]:
-    varying = ["model", *(name for name in ("context",) if len({str(r.factors.get(name)) for r in results}) > 1)]
-    lines = (
-        f"{result.factors['test']} on {', '.join(str(result.factors[name]) for name in varying)}: "
-        f"left out {', '.join(result.dropped)}"
-        for result in results
-        if result.dropped
-    )
-    return list(dict.fromkeys(lines))
+    """Name the stimuli that were left out of a test: one line for all models that lack the same in a context."""
+    several = len({str(result.factors.get("context")) for result in results}) > 1
+    models: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for result in results:
+        if result.dropped:
+            context = f" in {result.factors.get('context')}" if several else ""
+            key = (str(result.factors["test"]), context, tuple(result.dropped))
+            models.setdefault(key, []).append(str(result.factors["model"]))
+    return [
+        f"{test} on {', '.join(dict.fromkeys(names))}{context}: left out {', '.join(words)}"
+        for (test, context, words), names in models.items()
+    ]
 
 
 def _read_as(results: list[Result]) -> list[str]:
