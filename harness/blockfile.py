@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from harness.paths import replacing
 
 SUFFIX = ".safetensors"
 TEMPORARY = ".writing-"
@@ -65,16 +66,10 @@ def write_block(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mappi
     header["__metadata__"] = {**metadata, "sha256": digest.hexdigest()}
     head = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     head += b" " * (-len(head) % 8)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=TEMPORARY)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(len(head).to_bytes(8, "little") + head)
-            for array in arrays.values():
-                file.write(array.data)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path, prefix=TEMPORARY, binary=True) as file:
+        file.write(len(head).to_bytes(8, "little") + head)
+        for array in arrays.values():
+            file.write(array.data)
 
 
 def read_header(path: Path) -> Header:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from harness.errors import HarnessError, did_you_mean
+from harness.paths import replacing
 
 Status = Literal["finished", "failed", "skipped"]
 
@@ -156,11 +155,5 @@ def _read(path: Path) -> Result | None:
 
 def write_atomically(path: Path, text: str) -> None:
     """Write a text to a temporary name and rename it once: a killed process leaves the old file or the new one."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        file.write(text)

@@ -93,9 +93,9 @@ def _table(results: list[Result], beside: dict[str, dict[str, Printed]], publish
         table.add_column(f"\n{name}" if labels else name)
     if printed:
         table.add_column(f"published d\n{published}", justify="right")
-    for (column, _), example in columns.items():
+    for (name_across, _), example in columns.items():
         first, *others = _main(example)
-        table.add_column(f"{column}\n{_heading(first)}", justify="right")
+        table.add_column(f"{name_across}\n{_heading(first)}", justify="right")
         for name in others:
             table.add_column(f"\n{_heading(name)}", justify="right")
         if patterns:
