@@ -93,10 +93,10 @@ class Coded(NamedTuple):
 
     def as_arrow(self, rows: Positions) -> pa.StringArray:
         """Return some rows as a column, written out one after the other; the values are UTF-8 already."""
-        values = [self.values[number] for number in self.numbers[rows].tolist()]
-        ends = np.cumsum(np.fromiter(map(len, values), np.int64, len(values)))
-        offsets = np.append(0, ends).astype(np.int32)
-        return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(b"".join(values)))
+        ends = np.cumsum(np.fromiter(map(len, self.values), np.int64, len(self.values)))
+        offsets = pa.py_buffer(np.append(0, ends).astype(np.int32))
+        values = pa.StringArray.from_buffers(len(self.values), offsets, pa.py_buffer(b"".join(self.values)))
+        return values.take(pa.array(self.numbers[rows]))
 
 
 @dataclass
