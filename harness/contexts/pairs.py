@@ -188,9 +188,11 @@ def _corpus_supply(
         needed = max(2, math.ceil(share * len(listed)))
         if len(words) < needed:
             enough = "in a sentence" if least == 1 else f"in at least {least} sentences"
+            remedies = ["use a larger corpus", "a wider context.gap"]
+            remedies += ["a smaller stats.ceat_min_share"] if len(words) >= 2 else []
             raise HarnessError(
                 f"{source.label} has {len(words)} of the {len(listed)} attributes of {concepts[slot].name} {enough} "
-                f"with a target, and at least {needed} are needed: use a larger corpus, or a wider context.gap"
+                f"with a target, and at least {needed} are needed: {', or '.join(remedies)}"
             )
         kept[slot] = concepts[slot].model_copy(update={"words": words})
     pairs = tuple(pair for pair in pairs if counts[pair.attribute_slot, pair.attribute] >= least)

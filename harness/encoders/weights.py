@@ -55,6 +55,10 @@ def find_weights(model: Mapping[str, Any], *, cache: Path | None = None) -> Weig
         path = Path(str(model["path"])).expanduser()
         if not path.exists():
             raise HarnessError(f"model.path={path}: does not exist; give a folder with config.json, or a GGUF file.")
+        if model.get("name") == "":
+            raise HarnessError(
+                f"model.path={path}: set model.name too, by which results and figures tell models apart."
+            )
         return _local(path, f"model.path={path}", cache)
     if model.get("asset"):
         name = str(model["asset"])

@@ -25,7 +25,7 @@ def figure(result: Result) -> Figure:
         known = [row for row in rows if row[f"d_{by}"] is not None]
         gaps, d = [row["gap"] for row in known], [row[f"d_{by}"] for row in known]
         faces = [colour if row[f"p_{by}"] < SIGNIFICANT else "white" for row in known]
-        above.plot(gaps, d, color=colour, linewidth=1, label=label)
+        above.plot(gaps, d, color=colour, linewidth=1, marker=marker, markersize=4, label=label)
         above.scatter(gaps, d, marker=marker, s=22, c=faces, edgecolors=colour, zorder=3)
     above.axhline(0, color=GREY, linewidth=0.8)
     above.set_ylabel("effect size d")

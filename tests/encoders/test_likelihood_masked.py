@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from harness.encoders.likelihood.sentences import TokenPair
 from harness.encoders.torch_setup import import_torch, import_transformers
 from harness.errors import HarnessError
 from harness.stimuli import AssociationTest, load_test
+from tests.benchmarks.bench_lpbs import count_passes, random_bert
 from tests.encoders.likelihood_tiny import save_masked
 
 TARGETS = ("he", "rose", "Michael", "José", "theatrerose", "otherheather")
@@ -51,43 +53,52 @@ def loaded(folder: Path) -> tuple[Any, Any]:
     )
 
 
-def one_by_one(folder: Path, sentence: PairContext, *, prior: bool) -> float:
-    """The published procedure, a sentence at a time: mask, run, read."""
-    torch = import_torch()
-    tokenizer, model = loaded(folder)
+def masked_by_offsets(tokenizer: Any, sentence: PairContext, *, prior: bool) -> tuple[Any, Any, list[int]]:
+    """A sentence's tokens, the same with masks where the characters of the spans are, and the target's places."""
     found = tokenizer(sentence.text, return_offsets_mapping=True)
-    spans = [(sentence.start, sentence.end)]
-    hidden = [*spans, (sentence.attribute_start, sentence.attribute_end)] if prior else spans
-    ids = torch.tensor([found["input_ids"]])
-    inside = [[i for i, (a, b) in enumerate(found["offset_mapping"]) if a < b and a < e and b > s] for s, e in hidden]
+    spans = [(sentence.start, sentence.end), (sentence.attribute_start, sentence.attribute_end)]
+    inside = [[i for i, (a, b) in enumerate(found["offset_mapping"]) if a < b and a < e and b > s] for s, e in spans]
+    ids = import_torch().tensor([found["input_ids"]])
     masked = ids.clone()
-    masked[0, [i for places in inside for i in places]] = tokenizer.mask_token_id
-    with torch.inference_mode():
-        logs = torch.log_softmax(model(input_ids=masked).logits[0].double(), dim=-1)
-    return float(sum(logs[i, ids[0, i]] for i in inside[0]))
+    masked[0, [*inside[0], *(inside[1] if prior else ())]] = tokenizer.mask_token_id
+    return ids, masked, inside[0]
+
+
+def at_masks(folder: Path, sentence: PairContext, *, prior: bool) -> tuple[Any, Any]:
+    """The published procedure, a sentence at a time: mask, run, and give the target's pieces and what is said there."""
+    tokenizer, model = loaded(folder)
+    ids, masked, places = masked_by_offsets(tokenizer, sentence, prior=prior)
+    with import_torch().inference_mode():
+        return ids[0, places, None], model(input_ids=masked).logits[0, places]
+
+
+def one_by_one(folder: Path, sentence: PairContext, *, prior: bool) -> float:
+    pieces, logits = at_masks(folder, sentence, prior=prior)
+    return float(logits.double().log_softmax(dim=-1).gather(1, pieces).sum())
 
 
 @pytest.mark.parametrize("prior", [False, True])
 def test_scores_agree_with_a_loop_over_single_sentences(folder: Path, prior: bool) -> None:
     found = scorer(folder)
-    lengths = {len(tokens.target) for tokens in found.tokens(PAIRS)}
-    assert len(lengths) > 1 and 1 in lengths
-    expected = [one_by_one(folder, sentence, prior=prior) for sentence in PAIRS[:8]]
-    assert found.score(PAIRS, prior=prior)[:8] == pytest.approx(expected, abs=1e-5)
+    tokens = found.tokens(PAIRS)
+    for lengths in ({len(one.target) for one in tokens}, {len(one.attribute) for one in tokens}):
+        assert len(lengths) > 1 and 1 in lengths
+    expected = [one_by_one(folder, sentence, prior=prior) for sentence in PAIRS]
+    assert found.score(PAIRS, prior=prior) == pytest.approx(expected, abs=1e-5)
 
 
-def test_scores_agree_with_minicons(folder: Path) -> None:
+@pytest.mark.parametrize("prior", [False, True])
+def test_scores_agree_with_minicons(folder: Path, prior: bool) -> None:
     torch, minicons = import_torch(), pytest.importorskip("minicons.scorer")
     tokenizer, model = loaded(folder)
-    found = scorer(folder)
     reference = minicons.MaskedLMScorer(model, device="cpu", tokenizer=tokenizer)
     expected = []
-    for tokens in found.tokens(PAIRS):
-        masked = masked_request(tokens, mask=tokenizer.mask_token_id, prior=False)
-        rows = torch.tensor([masked.ids] * len(tokens.target))
-        one = (rows, torch.ones_like(rows), torch.tensor(tokens.target_ids), torch.tensor(tokens.target))
+    for sentence in PAIRS:
+        ids, masked, places = masked_by_offsets(tokenizer, sentence, prior=prior)
+        rows = masked.repeat(len(places), 1)
+        one = (rows, torch.ones_like(rows), ids[0, places], torch.tensor(places))
         expected.append(float(sum(np.sum(values) for values in reference.compute_stats([one]))))
-    assert found.score(PAIRS, prior=False) == pytest.approx(expected, abs=1e-5)
+    assert scorer(folder).score(PAIRS, prior=prior) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_whole_word_scored_by_minicons_alone_is_ours(folder: Path) -> None:
@@ -138,15 +149,38 @@ def test_targets_share_the_pass_of_a_masked_sentence(folder: Path) -> None:
     assert found.passes == len(distinct) < len(PAIRS)
 
 
+@pytest.fixture
+def large_vocabulary(package: Callable[[str], str], tmp_path: Path) -> Path:
+    """A small random model with the vocabulary of bert-base-uncased."""
+    package("minilm-l6")
+    random_bert(tmp_path, layers=1, hidden=64)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("how", "passes_of_a_loop"), [("masks", 2), ("first", 1), ("product", 1)])
+def test_full_c1_takes_at_most_a_twentieth_of_the_passes_of_a_loop(
+    large_vocabulary: Path, how: str, passes_of_a_loop: int
+) -> None:
+    """A loop makes two for each target, attribute and sentence; one, if it shares every prior."""
+    found = count_passes("c1", large_vocabulary, multi_token=how)
+    sentences = (25 + 25) * (25 + 25) * 4
+    assert all(one.asked == sentences and one.finite for one in found.values())
+    assert 20 * sum(one.passes for one in found.values()) <= passes_of_a_loop * sentences
+
+
 def test_a_product_that_underflows_has_a_finite_score(tmp_path: Path) -> None:
-    found = scorer(save_masked(tmp_path / "wide", spread=4.0))
-    name = "Michaelheatherrosewoodilliteratesomeone"
-    score = float(found.score([pair(name, "male")], prior=False)[0])
-    assert np.float32(np.exp(np.float32(score))) == 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        published = np.log(np.float32(0.0)) - np.log(np.float32(0.0))
-    assert np.isnan(published)
-    assert np.isfinite(score) and score < -104
+    folder = save_masked(tmp_path / "wide", spread=4.0)
+    sentence = pair("Michaelheatherrosewoodilliteratesomeone", "male")
+    found = scorer(folder)
+    published, ours = [], []
+    for prior in (False, True):
+        pieces, logits = at_masks(folder, sentence, prior=prior)
+        probabilities = logits.float().softmax(dim=-1).gather(1, pieces)
+        published.append(probabilities.prod())
+        ours.append(found.score([sentence], prior=prior)[0])
+        assert ours[-1] == pytest.approx(one_by_one(folder, sentence, prior=prior), rel=1e-6)
+    assert published == [0, 0] and (published[0] / published[1]).log().isnan()
+    assert np.isfinite(ours).all() and np.isfinite(ours[0] - ours[1])
 
 
 def test_a_model_without_a_head_is_named(tmp_path: Path) -> None:
@@ -183,16 +217,30 @@ def test_a_word_without_any_known_piece_is_unknown(folder: Path) -> None:
     assert not found.unknown(known.target_ids)
 
 
-def test_every_word_of_every_test_has_a_finite_score(folder: Path) -> None:
-    tests = [load_test(name) for name in [*(f"c{n}" for n in range(1, 11)), *(f"i{n}" for n in range(1, 5)), "h-occ"]]
-    concepts = [(test.X, test.Y, test.A, test.B) for test in tests if isinstance(test, AssociationTest)]
-    targets = sorted({word for X, Y, _, _ in concepts for word in (*X.words, *Y.words)})
-    attributes = sorted({word for _, _, A, B in concepts for word in (*A.words, *B.words)})
-    assert len(concepts) == 15 and {"Shereen", "Latisha", "Yesenia"} <= set(targets)
+def every_word() -> list[PairContext]:
+    """Every target and every attribute of the word tests, each in a sentence."""
+    names = ["h-dis", *(f"c{n}" for n in range(1, 11)), *(f"i{n}" for n in range(1, 5))]
+    names += [f"h-{name}" for name in ("c1", "c3", "c6", "c9", "occ", "i1", "i2")]
+    tests = [test for test in map(load_test, names) if isinstance(test, AssociationTest)]
+    assert len(tests) == len(names)
+    targets = sorted({word for test in tests for word in (*test.X.words, *test.Y.words)})
+    attributes = sorted({word for test in tests for word in (*test.A.words, *test.B.words)})
+    assert {"Shereen", "Latisha", "Yesenia"} <= set(targets)
     sentences = [pair(target, attributes[i % len(attributes)]) for i, target in enumerate(targets)]
-    sentences += [pair(targets[i % len(targets)], attribute) for i, attribute in enumerate(attributes)]
+    return sentences + [pair(targets[i % len(targets)], attribute) for i, attribute in enumerate(attributes)]
+
+
+def assert_finite(folder: Path) -> None:
     for how in ("masks", "first", "product"):
         found = scorer(folder, multi_token=how)
         for prior in (False, True):
-            scores = found.score(sentences, prior=prior)
+            scores = found.score(every_word(), prior=prior)
             assert np.isfinite(scores).all() and (scores < 0).all()
+
+
+def test_every_word_of_every_test_has_a_finite_score(folder: Path) -> None:
+    assert_finite(folder)
+
+
+def test_every_word_of_every_test_has_a_finite_score_in_a_large_vocabulary(large_vocabulary: Path) -> None:
+    assert_finite(large_vocabulary)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,10 @@ pytest.importorskip("transformers")
 
 import torch
 
-from harness.assets import fetch, locate
 from harness.contexts import Context
 from harness.encoders.torch_setup import import_transformers, quiet
 from harness.encoders.transformer import TransformerEncoder, _folder, open_transformer
 from harness.encoders.weights import find_weights
-from harness.errors import HarnessError
 
 ASSETS = ("minilm-l6", "smollm2-135m")
 TEXTS = (
@@ -54,17 +52,9 @@ def _two_threads() -> Iterator[None]:
 
 
 @pytest.fixture(params=ASSETS)
-def asset(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A package asset; skipped where it is not in the cache and the package index does not answer at once."""
-    name = str(request.param)
-    if locate(name) is None:
-        for setting, value in (("PIP_RETRIES", "0"), ("PIP_DEFAULT_TIMEOUT", "5")):
-            monkeypatch.setenv(setting, value)
-        try:
-            fetch(name)
-        except HarnessError as error:
-            pytest.skip(f"{name} is not in the cache and could not be fetched: {error}")
-    return name
+def asset(request: pytest.FixtureRequest, package: Callable[[str], str]) -> str:
+    """A package asset."""
+    return package(str(request.param))
 
 
 def opened(asset: str, **options: Any) -> TransformerEncoder:

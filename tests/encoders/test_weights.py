@@ -96,6 +96,13 @@ def test_config_without_weights_chosen_is_a_sentence(nothing_here: Path) -> None
             open_transformer(composed(name))
 
 
+def test_a_folder_in_place_of_an_id_needs_a_name(tiny: Path) -> None:
+    path = f"model.path={tiny}"
+    with pytest.raises(HarnessError, match=r"set model.name too"):
+        open_transformer(composed("hf", path))
+    assert open_transformer(composed("hf", path, "model.name=mine")).name == "mine"
+
+
 def test_pinned_commit_is_an_identity_without_any_file(nothing_here: Path) -> None:
     identity = transformer_identity(composed("hf", "model.id=someone/some-model", f"model.revision={COMMIT}"))
     assert (identity["id"], identity["revision"]) == ("someone/some-model", COMMIT)

@@ -13,6 +13,7 @@ from harness.contexts.pairs import PairSource, as_adjectives, every_pair
 from harness.contexts.sources import context_source
 from harness.methods.lpbs import log_ratio, lpbs, scores
 from harness.options import StatsOptions
+from harness.plots.lpbs import figure
 from harness.runner import Encoders, run
 from harness.stimuli import Concept, load_test
 from tests.conftest import WORDS
@@ -222,8 +223,26 @@ def test_vectors_refuse_sentences_with_two_slots(cell: Make, tmp_path: Path) -> 
 
 
 def test_the_figure_has_a_row_for_every_attribute(masked: Path, cell: Make, runs: Path) -> None:
-    from harness.plots.lpbs import figure
-
-    drawing = figure(measured(cell(masked), runs))
-    labels = [tick.get_text() for tick in drawing.axes[0].get_yticklabels()]
+    axes = figure(measured(cell(masked), runs)).axes[0]
+    labels = [tick.get_text() for tick in axes.get_yticklabels()]
     assert sorted(labels) == sorted([*WORDS["A"], *WORDS["B"]])
+    assert "0" in axes.get_xlabel()
+
+
+def test_the_figure_of_a_causal_model_shows_no_zero(causal: Path, cell: Make, runs: Path) -> None:
+    axes = figure(measured(cell(causal), runs)).axes[0]
+    assert "0" not in axes.get_xlabel()
+    assert not any(list(line.get_xdata()) == [0, 0] for line in axes.lines)
+
+
+@pytest.mark.parametrize("unit", ["item", "stimulus"])
+def test_the_figure_shows_the_means_of_what_was_exchanged(masked: Path, cell: Make, runs: Path, unit: str) -> None:
+    result = measured(cell(masked, unit=unit), runs)
+    # As a corpus would have it: one attribute in fewer sentences than the others.
+    rows = result.tables["attribute_scores"]
+    rows[0]["items"] = rows[0]["items"][:1]
+    rows[0]["bs"] = rows[0]["items"][0]
+    own = [row for row in rows if row["set"] == "A"]
+    exchanged = [row["bs"] for row in own] if unit == "stimulus" else [bs for row in own for bs in row["items"]]
+    dashed = [line.get_xdata() for line in figure(result).axes[0].lines if line.get_linestyle() == "--"]
+    assert dashed[0][0] == pytest.approx(np.mean(exchanged))
