@@ -67,7 +67,7 @@ def _histogram(axes: Axes, result: Result) -> None:
         loc="left",
         fontsize=10,
     )
-    drawn = "sentence a target and attribute" if "combinations" in result.metrics else "context a stimulus"
+    drawn = "sentence an attribute" if "attribute_scores" in result.tables else "context a stimulus"
     axes.set_xlabel(f"effect size d of a sample: one {drawn}")
     axes.set_ylabel("samples")
     bar = axes.figure.colorbar(ScalarMappable(scale, colours), ax=axes, fraction=0.045, pad=0.02)

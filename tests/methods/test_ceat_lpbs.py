@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from harness.methods.base import PairLikelihoods, PairSentences
-from harness.methods.ceat_lpbs import Combination, bs_samples, ceat_lpbs, combinations, draw_sentences
+from harness.methods.ceat_lpbs import bs_samples, ceat_lpbs, sentence_scores
+from harness.methods.lpbs import lpbs, template_sides
 from harness.options import StatsOptions
 
 STATS = StatsOptions(ceat_samples=40)
@@ -29,7 +30,7 @@ def templates(sentences: int = 3, seed: int = 0) -> PairLikelihoods:
 
 
 def corpus(seed: int = 0) -> PairSentences:
-    """Between none and four sentences a combination, at least two an attribute."""
+    """Between none and four sentences for a target and an attribute, at least two an attribute."""
     rng = np.random.default_rng(seed)
     rows = [
         (number, target)
@@ -52,34 +53,34 @@ def corpus(seed: int = 0) -> PairSentences:
     )
 
 
-def bs_by_loop(
-    found: PairLikelihoods | PairSentences, listed: list[Combination], drawn: np.ndarray, aggregate: str
-) -> list[list[float]]:
-    """Equation (10) with probabilities, one number after the other."""
-    samples = []
-    for row in drawn.tolist():
-        scores = []
-        for number in range(len(ATTRIBUTES)):
-            terms: dict[str, list[tuple[float, float]]] = {"X": [], "Y": []}
-            for one, place in zip(listed, row, strict=True):
-                if one.attribute != number:
-                    continue
-                if isinstance(found, PairSentences):
-                    for column, slot in enumerate("XY"):
-                        terms[slot].append((found.given[place][column], found.prior[place][column]))
-                else:
-                    at = (place, number, WORDS[one.slot].index(one.target))
-                    terms[one.slot].append((found.given[one.slot][at], found.prior[one.slot][at]))
-            sides = []
-            for slot in "XY":
-                if aggregate == "ratio_of_sums":
-                    sums = [math.fsum(math.exp(pair[i]) for pair in terms[slot]) for i in (0, 1)]
-                    sides.append(math.log(sums[0]) - math.log(sums[1]))
-                else:
-                    sides.append(math.fsum(g - p for g, p in terms[slot]) / len(terms[slot]))
-            scores.append(sides[0] - sides[1])
-        samples.append(scores)
-    return samples
+def bs_by_loop(found: PairLikelihoods | PairSentences, number: int, aggregate: str) -> list[float]:
+    """Equation (10) with probabilities for every sentence of an attribute, one number after the other."""
+    if isinstance(found, PairSentences):
+        rows = [row for row in range(len(found.target)) if found.attribute[row] == number]
+        sentences = [
+            {slot: [(found.given[row][i], found.prior[row][i])] for i, slot in enumerate("XY")} for row in rows
+        ]
+    else:
+        sentences = [
+            {
+                slot: [
+                    (found.given[slot][t][number][w], found.prior[slot][t][number][w]) for w in range(len(WORDS[slot]))
+                ]
+                for slot in "XY"
+            }
+            for t in range(len(found.given["X"]))
+        ]
+    scores = []
+    for terms in sentences:
+        sides = []
+        for slot in "XY":
+            if aggregate == "ratio_of_sums":
+                sums = [math.fsum(math.exp(pair[i]) for pair in terms[slot]) for i in (0, 1)]
+                sides.append(math.log(sums[0]) - math.log(sums[1]))
+            else:
+                sides.append(math.fsum(g - p for g, p in terms[slot]) / len(terms[slot]))
+        scores.append(sides[0] - sides[1])
+    return scores
 
 
 def combined_by_loop(samples: list[list[float]]) -> tuple[float, float, float]:
@@ -105,46 +106,50 @@ def combined_by_loop(samples: list[list[float]]) -> tuple[float, float, float]:
 @pytest.mark.parametrize("aggregate", ["ratio_of_sums", "mean_log_ratio"])
 def test_a_plain_loop_gives_the_same(found: PairLikelihoods | PairSentences, aggregate: str) -> None:
     stats = replace(STATS, lpbs_aggregate=aggregate)
-    listed = combinations(found)
-    drawn = draw_sentences(listed, ATTRIBUTES, stats=stats, seed=3, test="own", model="m")
-    expected = bs_by_loop(found, listed, drawn, aggregate)
-    assert bs_samples(found, listed, drawn, aggregate=aggregate) == pytest.approx(np.array(expected), abs=1e-12)
+    scores = sentence_scores(found, stats)
+    assert [word for _, word in scores] == list(ATTRIBUTES)
+    for number, own in enumerate(scores.values()):
+        assert own == pytest.approx(bs_by_loop(found, number, aggregate), abs=1e-12)
     result = ceat_lpbs(found, stats=stats, seed=3, test="own", model="m")
-    ces, error, tau2 = combined_by_loop(expected)
+    ces, error, tau2 = combined_by_loop(result.s.tolist())
     assert (result.combined.ces, result.combined.se) == pytest.approx((ces, error), abs=1e-12)
     assert result.combined.tau2 == pytest.approx(tau2, abs=1e-12)
 
 
-def test_large_draws_go_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = templates()
-    whole = ceat_lpbs(found, stats=STATS).s
-    monkeypatch.setattr("harness.methods.ceat_lpbs.LARGEST_CHUNK", 7 * len(combinations(found)))
-    assert np.array_equal(ceat_lpbs(found, stats=STATS).s, whole)
+def test_every_sample_takes_one_sentence_of_each_attribute() -> None:
+    scores = sentence_scores(corpus(), STATS)
+    drawn = bs_samples(scores, stats=STATS, seed=1, test="own")
+    assert drawn.shape == (STATS.ceat_samples, len(ATTRIBUTES))
+    for column, own in zip(drawn.T, scores.values(), strict=True):
+        assert set(column) <= set(own)
+        assert len(set(column)) > 1
 
 
-def test_a_draw_is_of_the_combination_and_of_nothing_else() -> None:
-    found = corpus()
-    listed = combinations(found)
-    drawn = draw_sentences(listed, ATTRIBUTES, stats=STATS, seed=1, test="own")
-    for column, one in enumerate(listed):
-        assert set(drawn[:, column]) <= set(one.rows.tolist())
-        assert {found.target[row] for row in one.rows} == {one.target}
-    fewer = [one for one in listed if one.target != "wasp"]
-    kept = [column for column, one in enumerate(listed) if one.target != "wasp"]
-    assert np.array_equal(draw_sentences(fewer, ATTRIBUTES, stats=STATS, seed=1, test="own"), drawn[:, kept])
+def test_a_sample_of_one_sentence_is_the_lpbs_of_that_sentence() -> None:
+    found = templates(sentences=1)
+    by_itself = lpbs(*(template_sides(found, STATS)[slot] for slot in "AB"), by="item", stats=STATS)
+    result = ceat_lpbs(found, stats=STATS)
+    assert result.d == pytest.approx(np.full(STATS.ceat_samples, by_itself.d), abs=1e-12)
+    assert result.combined.ces == pytest.approx(by_itself.d, abs=1e-12)
+
+
+def test_leaving_an_attribute_out_moves_no_other_draw() -> None:
+    scores = sentence_scores(corpus(), STATS)
+    fewer = {key: own for key, own in scores.items() if key != ("A", "joy")}
+    whole, part = (bs_samples(some, stats=STATS, seed=1, test="own") for some in (scores, fewer))
+    assert np.array_equal(part, np.delete(whole, list(scores).index(("A", "joy")), axis=1))
 
 
 def test_models_share_their_draws_in_the_fixed_mode_alone() -> None:
-    listed = combinations(templates())
+    scores = sentence_scores(templates(), STATS)
     for mode, same in (("fixed", True), ("random", False)):
         stats = replace(STATS, ceat_mode=mode)
-        one, other = (draw_sentences(listed, ATTRIBUTES, stats=stats, model=model) for model in ("a", "b"))
+        one, other = (bs_samples(scores, stats=stats, model=model) for model in ("a", "b"))
         assert np.array_equal(one, other) is same
 
 
 def test_without_replacement_where_there_are_enough_sentences() -> None:
-    listed = combinations(templates(sentences=50))
-    drawn = draw_sentences(listed, ATTRIBUTES, stats=STATS)
+    drawn = bs_samples(sentence_scores(templates(sentences=50), STATS), stats=STATS)
     assert all(len(set(column)) == STATS.ceat_samples for column in drawn.T.tolist())
 
 
