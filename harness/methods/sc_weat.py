@@ -182,6 +182,8 @@ def measure(inputs: Inputs) -> Measurement:
     if len(main) < len(projections):
         _add_orders(order_spread(projections, design, stats=inputs.stats), metrics, tables)
     labels = {"null_used": effects[0].p.null, "strongest_category": max(effects, key=lambda e: abs(e.d)).name}
+    if inputs.poles is not None:
+        labels["poles"] = " v ".join(name.rpartition("/")[2] for name in inputs.poles)
     if effects[0].paired is not None:
         labels["paired_null_used"] = effects[0].paired.null
     return Measurement(metrics, labels, tables, notes)
