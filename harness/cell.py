@@ -205,9 +205,14 @@ class Cell:
             **{name: getattr(self.stats, name) if spec.uses(name) else None for name in LOGGED_STATS},
             **{name: getattr(self.stats, name) if self._moves(name) else None for name in spec.logged},
             **({"subspace": self.subspace.label} if self.subspace else {}),
+            **({"poles": " v ".join(self.config["association"]["poles"])} if self._chosen_poles() else {}),
             **({"lexicon": self.config["lexicon"]["name"]} if self.method == "valnorm" else {}),
             "seed": self.seed,
         }
+
+    def _chosen_poles(self) -> bool:
+        """Return whether the subspace has other poles than the test's own A and B."""
+        return self.subspace is not None and bool(self.config["association"].get("poles"))
 
     def identity(self) -> dict[str, Any]:
         """Return everything that determines the numbers, and nothing else."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -27,7 +28,8 @@ def load_lexicon(config: Mapping[str, Any], *, keep: frozenset[str] = frozenset(
         The group ``lexicon``: ``name``; ``asset`` (a lexicon in the format of VADER) or ``path`` (a CSV or TSV file)
         with the columns ``word`` and ``rating``; ``limit``, the number of words of a seeded draw (None: all).
     keep
-        Words that are never left out by the draw: the poles, so that r with and without them can be told.
+        Words that are never left out by the draw, whatever their case: the poles, so that r with and without them can
+        be told.
     seed
         Of the draw.
     """
@@ -62,11 +64,12 @@ def _drawn(words: tuple[str, ...], limit: int | None, *, keep: frozenset[str], s
         return words
     if limit < FEWEST:
         raise HarnessError(f"lexicon.limit={limit}: at least {FEWEST} words are needed (null: all).")
-    others = [at for at, word in enumerate(words) if word not in keep]
+    kept = {word.casefold() for word in keep}
+    others = [at for at, word in enumerate(words) if word.casefold() not in kept]
     if limit >= len(others):
         return words
     chosen = set(np.random.default_rng([seed, 6]).choice(others, size=limit, replace=False).tolist())
-    return tuple(word for at, word in enumerate(words) if word in keep or at in chosen)
+    return tuple(word for at, word in enumerate(words) if word.casefold() in kept or at in chosen)
 
 
 @lru_cache(maxsize=4)
@@ -98,12 +101,22 @@ def _read_csv(path: Path, word: str, rating: str, changed: int) -> dict[str, flo
     ratings: dict[str, float] = {}
     for number, row in enumerate(rows, start=2):
         stimulus = (row[word] or "").strip()
-        try:
-            value = float(row[rating])
-        except (TypeError, ValueError):
+        value = _number(row[rating])
+        if value is None:
             raise HarnessError(
                 f"{path}, line {number}: the rating of {stimulus!r} is {row[rating]!r}, which is no number."
-            ) from None
-        if stimulus and np.isfinite(value):
-            ratings[stimulus] = value
+            )
+        if not stimulus:
+            raise HarnessError(f"{path}, line {number}: a rating of {value:g} has no word (column {word}).")
+        if stimulus in ratings:
+            raise HarnessError(f"{path}, line {number}: {stimulus!r} is rated twice; keep one row a word.")
+        ratings[stimulus] = value
     return ratings
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,10 +10,11 @@ import numpy as np
 from harness.cell import Cell
 from harness.contexts.sources import IntersectionalSource
 from harness.methods.base import POLE_SLOTS, Design, VectorSet
-from harness.methods.projection import CHANCE, Separability, Subspace, fit_subspace, separability
+from harness.methods.projection import CHANCE, Separability, Subspace, check_pairs, fit_subspace, separability
+from harness.stimuli import Concept
 
-SLOTS = ("poles.A", "poles.B")
-"""Where the vectors of the poles stand among those of a test."""
+ENOUGH = round(1 / CHANCE) - 1
+"""Random splits of which none may do as well for p to reach CHANCE."""
 
 
 @dataclass(frozen=True)
@@ -31,22 +32,50 @@ def span(cell: Cell, sets: Mapping[str, VectorSet]) -> Span | None:
     if cell.poles is None or cell.subspace is None:
         return None
     A, B = (sets[slot] for slot in POLE_SLOTS)
+    notes: list[str] = []
+    if cell.subspace.subspace == "pca":
+        A, B, notes = _whole_pairs(cell.poles, A, B)
     found = fit_subspace(A.vectors, B.vectors, options=cell.subspace, seed=cell.seed)
     check = separability(A.vectors, B.vectors, options=cell.subspace, seed=cell.seed)
     metrics = {"pole_accuracy": found.accuracy, "pole_accuracy_held_out": check.accuracy}
     more = {"pole_margin": found.margin, "pole_accuracy_random": check.random_accuracy, "pole_p": check.p}
     metrics |= {name: value for name, value in more.items() if value is not None}
     words = [word for word, wrong in zip((*A.words, *B.words), found.wrong, strict=True) if wrong]
-    return Span(found, (A.name, B.name), metrics, _notes(A.name, B.name, words, check))
+    notes += _notes(A.name, B.name, words, check, splits=cell.subspace.permutations)
+    return Span(found, (A.name, B.name), metrics, notes)
 
 
-def _notes(first: str, second: str, wrong: list[str], check: Separability) -> list[str]:
+def _whole_pairs(poles: tuple[Concept, Concept], A: VectorSet, B: VectorSet) -> tuple[VectorSet, VectorSet, list[str]]:
+    """Leave out, and name, a word whose partner the model lacks: the one at the same place of the other list."""
+    check_pairs(len(poles[0].words), len(poles[1].words))
+    pairs = zip(poles[0].words, poles[1].words, strict=True)
+    whole = [(a, b) for a, b in pairs if a in A.words and b in B.words]
+    first, second = _kept(A, [a for a, _ in whole]), _kept(B, [b for _, b in whole])
+    alone = [*(word for word in A.words if word not in first.words), *(w for w in B.words if w not in second.words)]
+    notes = [f"Left out of the poles, the model lacks the other of the pair: {', '.join(alone)}."] if alone else []
+    return first, second, notes
+
+
+def _kept(vectors: VectorSet, words: Sequence[str]) -> VectorSet:
+    at = [vectors.words.index(word) for word in words]
+    return VectorSet(vectors.name, tuple(words), vectors.vectors[at])
+
+
+def _notes(first: str, second: str, wrong: list[str], check: Separability, *, splits: int) -> list[str]:
     notes = []
     if wrong:
         notes.append(
-            f"{first} and {second} are not separable by a plane: {', '.join(wrong)} lie on the wrong side of it."
+            f"{first} and {second} are not separable along the direction found between them: {', '.join(wrong)} on the "
+            "wrong side."
         )
-    if check.p is not None and check.random_accuracy is not None and check.p > CHANCE:
+    if check.p is None or check.random_accuracy is None or check.p <= CHANCE:
+        return notes
+    if check.p <= 1 / (1 + splits):
+        notes.append(
+            f"None of {splits} random splits of the poles' words is told apart as well as {first} and {second}, but so "
+            f"few cannot show that chance would not do it: set association.permutations to {ENOUGH} or more."
+        )
+    else:
         notes.append(
             f"{first} and {second} are told apart no better than random splits of their words (held-out accuracy "
             f"{check.accuracy:.2f}, random {check.random_accuracy:.2f}, p = {check.p:.2f}): the direction between them "

@@ -19,7 +19,7 @@ from harness.contextual import ContextualVectors, Used, contextual_blocks, conte
 from harness.encoders.pictures import changed
 from harness.errors import HarnessError
 from harness.likelihoods import Likelihoods
-from harness.methods.base import POLE_SLOTS, BlockSet, Inputs, Measurement, VectorSet
+from harness.methods.base import POLE_SLOTS, BlindLayerError, BlockSet, Inputs, Measurement, VectorSet
 from harness.models import Encoder, is_static, open_encoder
 from harness.poles import beginning, design_of, span
 from harness.progress import Progress, silent
@@ -148,11 +148,20 @@ def _measure_layers(
     if cell.missing == "error" and cell.supply is not None:
         cell.supply.refuse()
     vectors.prefetch([cell])
-    rows = []
-    for layer in vectors.layers(cell):
+    rows, blind = [], []
+    layers = vectors.layers(cell)
+    for layer in layers:
         result.notes = []
-        measurement, sets, used = _measure_layer(cell, vectors, concepts, layer, result)
+        try:
+            measurement, sets, used = _measure_layer(cell, vectors, concepts, layer, result)
+        except BlindLayerError:
+            if layer == layers[-1]:
+                raise
+            blind.append(str(layer))
+            continue
         rows.append({"layer": layer, **measurement.metrics, **measurement.labels})
+    if blind:
+        result.notes.append(f"Layer {', '.join(blind)} is left out: there a stimulus does not see the words around it.")
     if len(rows) > 1:
         measurement.tables["layers"] = rows
     if cell.poles is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import socket
 from collections.abc import Iterable, Mapping
@@ -122,7 +123,7 @@ class Tracker:
             run_id = str(run.info.run_id)
             self.client.log_batch(
                 run_id,
-                metrics=[Metric(key, value, ended, 0) for key, value in result.metrics.items()],
+                metrics=[Metric(_metric_name(key), value, ended, 0) for key, value in result.metrics.items()],
                 params=[Param(key, str(value)) for key, value in result.factors.items() if value is not None],
                 tags=[RunTag("notes", " ".join(result.notes)[:5000])] if result.notes else [],
             )
@@ -209,6 +210,11 @@ class Tracker:
             token = page.token
             if not token:
                 return found
+
+
+def _metric_name(name: str) -> str:
+    """Return a metric's name with an underscore for what MLflow does not take; people name categories as they like."""
+    return re.sub(r"[^\w.\- :]", "_", name)
 
 
 def _local_path(uri: str) -> Path | None:

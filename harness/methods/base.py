@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.errors import HarnessError
 from harness.methods.projection import Subspace
 from harness.options import StatsOptions
 from harness.stimuli import Test
@@ -141,6 +142,10 @@ class Inputs:
     poles: tuple[str, str] | None = None
     design: Design | None = None
     likelihoods: PairLikelihoods | PairSentences | None = None
+
+
+class BlindLayerError(HarnessError):
+    """A layer that does not see the words around a stimulus, so that its texts cannot be told apart there."""
 
 
 @dataclass

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from harness.options import StatsOptions
 from harness.stats.permutation import Alternative, Null, PermutationP, Ties, permutation_pvalue
+
+
+def above_zero(p: float | NDArray[np.float64]) -> float:
+    """Return a p-value, the smallest number that a computer writes where it underflows; log10 p is exact."""
+    return max(float(p), sys.float_info.min)
 
 
 def permutation_p(

@@ -145,20 +145,31 @@ def fit_subspace(A: ArrayLike, B: ArrayLike, *, options: SubspaceOptions | None 
     (Bolukbasi et al. 2016).
     """
     options = options or SubspaceOptions()
-    first, second = _pole(A, "A"), _pole(B, "B")
-    if first.shape[1] != second.shape[1]:
-        raise ShapeError(f"The poles do not share one space: {first.shape[1]} and {second.shape[1]} dimensions.")
-    rows = np.concatenate([first, second])
-    inside = np.arange(len(rows)) < len(first)
-    if options.subspace == "pca" and len(first) != len(second):
-        raise ShapeError(
-            f"association.subspace=pca takes differences of pairs, and the poles have {len(first)} and {len(second)} "
-            "words; choose lists of one size, or association.subspace=svc."
-        )
+    rows, inside = _poles(A, B, options)
     found = _fit(rows, inside, options, seed)
     if not found.basis.any():
         raise HarnessError("The poles have the same vectors: no direction tells them apart.")
     return Subspace(found.basis, found.margin, found.side(rows) != inside)
+
+
+def _poles(A: ArrayLike, B: ArrayLike, options: SubspaceOptions) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return the vectors of both poles, and which of them are the first's."""
+    first, second = _pole(A, "A"), _pole(B, "B")
+    if first.shape[1] != second.shape[1]:
+        raise ShapeError(f"The poles do not share one space: {first.shape[1]} and {second.shape[1]} dimensions.")
+    if options.subspace == "pca":
+        check_pairs(len(first), len(second))
+    rows = np.concatenate([first, second])
+    return rows, np.arange(len(rows)) < len(first)
+
+
+def check_pairs(first: int, second: int) -> None:
+    """Raise one sentence for poles of so many words that are no pairs."""
+    if first != second:
+        raise ShapeError(
+            f"association.subspace=pca takes differences of pairs, and the poles have {first} and {second} words; "
+            "choose lists of one size, or association.subspace=svc."
+        )
 
 
 def _pole(vectors: ArrayLike, name: str) -> FloatArray:
@@ -225,11 +236,10 @@ def _fit(rows: FloatArray, inside: NDArray[np.bool_], options: SubspaceOptions, 
 
 
 def _components(first: FloatArray, second: FloatArray, dimensions: int) -> FloatArray:
-    pairs = min(len(first), len(second))
-    half = (first[:pairs] - second[:pairs]) / 2.0
+    half = (first - second) / 2.0
     if dimensions > min(half.shape):
         raise HarnessError(
-            f"association.dimensions={dimensions}: {pairs} pairs in {half.shape[1]} dimensions have at most "
+            f"association.dimensions={dimensions}: {len(half)} pairs in {half.shape[1]} dimensions have at most "
             f"{min(half.shape)} components."
         )
     # A pair's two differences from its mean are ± half its difference: the components of those are these.
@@ -253,12 +263,11 @@ def separability(A: ArrayLike, B: ArrayLike, *, options: SubspaceOptions | None 
     Notes
     -----
     Fewer words than dimensions are separable however they are split, so that the accuracy on the words themselves says
-    nothing: hence held-out words and random splits. p = (1 + splits at least as accurate) / (1 + splits).
+    nothing: hence held-out words and random splits. p = (1 + splits at least as accurate) / (1 + splits). ``pca`` holds
+    whole pairs out, so that those it learns from stay pairs.
     """
     options = options or SubspaceOptions()
-    first, second = _pole(A, "A"), _pole(B, "B")
-    rows = np.concatenate([first, second])
-    inside = np.arange(len(rows)) < len(first)
+    rows, inside = _poles(A, B, options)
     rng = np.random.default_rng([seed, 5])
     accuracy = _held_out(rows, inside, options, rng, seed)
     if not options.permutations:
@@ -275,19 +284,24 @@ def _held_out(
 ) -> float:
     """Return the mean accuracy of both sides on folds that the subspace was not found on."""
     right = np.zeros(len(rows), dtype=bool)
-    for held in _folds(inside, options.folds, rng):
+    for held in _folds(inside, options.folds, rng, paired=options.subspace == "pca"):
         kept = ~held
         right[held] = _fit(rows[kept], inside[kept], options, seed).side(rows[held]) == inside[held]
     return float((right[inside].mean() + right[~inside].mean()) / 2.0)
 
 
-def _folds(inside: NDArray[np.bool_], folds: int, rng: np.random.Generator) -> Iterator[NDArray[np.bool_]]:
-    """Deal both sides out over the folds; never so many that a fold would leave a side without two words."""
+def _folds(
+    inside: NDArray[np.bool_], folds: int, rng: np.random.Generator, *, paired: bool
+) -> Iterator[NDArray[np.bool_]]:
+    """Deal both sides out over the folds, pairs together; never so many that a side would be left without words."""
     smaller = int(min(inside.sum(), (~inside).sum()))
     count = min(folds, smaller)
     number = np.empty(len(inside), dtype=np.int64)
-    for side in (inside, ~inside):
-        at = rng.permutation(np.flatnonzero(side))
-        number[at] = np.arange(len(at)) % count
+    if paired:
+        number[inside] = number[~inside] = rng.permutation(smaller) % count
+    else:
+        for side in (inside, ~inside):
+            at = rng.permutation(np.flatnonzero(side))
+            number[at] = np.arange(len(at)) % count
     for fold in range(count):
         yield number == fold

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from harness.errors import HarnessError
-from harness.methods.base import Design, Inputs, Measurement, Row
+from harness.methods.base import BlindLayerError, Design, Inputs, Measurement, Row
 from harness.methods.deciles import Decile, deciles, share_rows
 from harness.methods.factorial import Factorial, factorial
-from harness.methods.null import permutation_p
+from harness.methods.null import above_zero, permutation_p
 from harness.methods.weat import SIGNIFICANT
 from harness.options import StatsOptions
 from harness.stats.effect import cohens_d
@@ -184,6 +182,8 @@ def measure(inputs: Inputs) -> Measurement:
     if len(main) < len(projections):
         _add_orders(order_spread(projections, design, stats=inputs.stats), metrics, tables)
     labels = {"null_used": effects[0].p.null, "strongest_category": max(effects, key=lambda e: abs(e.d)).name}
+    if inputs.poles is not None:
+        labels["poles"] = " v ".join(name.rpartition("/")[2] for name in inputs.poles)
     if effects[0].paired is not None:
         labels["paired_null_used"] = effects[0].paired.null
     return Measurement(metrics, labels, tables, notes)
@@ -191,7 +191,7 @@ def measure(inputs: Inputs) -> Measurement:
 
 def _refuse_constant(projections: FloatArray, words: Sequence[str]) -> None:
     if np.ptp(projections) <= 1e-9 * max(1e-300, float(np.abs(projections).max())):
-        raise HarnessError(
+        raise BlindLayerError(
             f"{words[0]!r} has the same vector in all {len(projections)} sentences: this layer does not see the words "
             "around it; choose a higher one."
         )
@@ -200,19 +200,14 @@ def _refuse_constant(projections: FloatArray, words: Sequence[str]) -> None:
 def _effect_metrics(effect: CategoryEffect) -> dict[str, float]:
     found = {
         "d": effect.d,
-        "p": _above_zero(effect.p.p),
+        "p": above_zero(effect.p.p),
         "log10_p": float(effect.p.log10_p),
-        "p_two_sided": _above_zero(effect.p.p_two_sided),
+        "p_two_sided": above_zero(effect.p.p_two_sided),
         "difference": effect.difference,
     }
     if effect.paired is not None:
-        found |= {"paired_p": _above_zero(effect.paired.p), "paired_log10_p": effect.paired.log10_p}
+        found |= {"paired_p": above_zero(effect.paired.p), "paired_log10_p": effect.paired.log10_p}
     return {f"{effect.name}.{key}": value for key, value in found.items()}
-
-
-def _above_zero(p: float | FloatArray) -> float:
-    """Return a p-value, the smallest number that a computer writes where it underflows; log10 p is exact."""
-    return max(float(p), sys.float_info.min)
 
 
 def _effect_row(effect: CategoryEffect) -> Row:
@@ -225,11 +220,11 @@ def _effect_row(effect: CategoryEffect) -> Row:
         "mean_second": effect.mean_second,
         "difference": effect.difference,
         "d": effect.d,
-        "p": _above_zero(effect.p.p),
+        "p": above_zero(effect.p.p),
         "log10_p": float(effect.p.log10_p),
-        "p_two_sided": _above_zero(effect.p.p_two_sided),
+        "p_two_sided": above_zero(effect.p.p_two_sided),
         "null": effect.p.null,
-        "paired_p": None if paired is None else _above_zero(paired.p),
+        "paired_p": None if paired is None else above_zero(paired.p),
         "paired_log10_p": None if paired is None else paired.log10_p,
         "paired_null": None if paired is None else paired.null,
         "n_pairs": effect.n,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import HarnessError
 from harness.methods.base import Inputs, Measurement, Row
+from harness.methods.null import above_zero
 from harness.stats.effect import sc_weat_d
 from harness.stats.regression import Correlation, pearson
 from harness.stimuli import SingleTargetTest
@@ -71,8 +72,8 @@ def measure(inputs: Inputs) -> Measurement:
     ratings = np.array([properties[word] for word in W.words])
     if np.ptp(ratings) == 0:
         raise HarnessError(f"All {len(W)} words of {W.name} have the same rating: nothing can be correlated with it.")
-    poles = {*A.words, *B.words}
-    is_pole = np.array([word in poles for word in W.words])
+    poles = {word.casefold() for word in (*A.words, *B.words)}
+    is_pole = np.array([word.casefold() in poles for word in W.words])
     scores = {
         "cosine": sc_weat_d(W.vectors, A.vectors, B.vectors, ddof=inputs.stats.ddof, labels=W.words),
         "projection": subspace.project(W.vectors),
@@ -98,7 +99,7 @@ def measure(inputs: Inputs) -> Measurement:
 
 
 def _correlation_metrics(found: ValNorm, suffix: str) -> dict[str, float]:
-    numbers = {"r": found.r.r, "p": found.r.p, "log10_p": found.r.log10_p, "ci_low": found.r.ci_low}
+    numbers = {"r": found.r.r, "p": above_zero(found.r.p), "log10_p": found.r.log10_p, "ci_low": found.r.ci_low}
     numbers["ci_high"] = found.r.ci_high
     if found.without_poles is not None:
         numbers["r_without_poles"] = found.without_poles.r
@@ -110,5 +111,8 @@ def _notes(name: str, is_pole: NDArray[np.bool_]) -> list[str]:
     if not is_pole.any():
         return [f"None of the pole words is in the lexicon {lexicon}: r with and without them is the same."]
     if (~is_pole).sum() < FEWEST:
-        return [f"All but {(~is_pole).sum()} words of the lexicon {lexicon} are pole words: r says nothing new."]
+        return [
+            f"Of the {len(is_pole)} words of the lexicon {lexicon}, {is_pole.sum()} are pole words: r says nothing "
+            "new, and there are too few others for one without them."
+        ]
     return []

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 
+from harness.plots.person import poles, stimulus
 from harness.plots.style import GREY, new_figure
 from harness.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ENDS = (("top", "the most pleasant tenth", "Blues"), ("bottom", "the least pleasant tenth", "Oranges"))
+_ENDS = (("top", "Blues"), ("bottom", "Oranges"))
 
 
 def figure(result: Result) -> Figure:
@@ -22,7 +23,7 @@ def figure(result: Result) -> Figure:
     positions = len(rows[0]["positions"])
     moving = any(sum(share > 0 for share in row["positions"]) > 1 for row in rows)
     drawing = new_figure(10.4, 1.6 + 0.25 * count)
-    for axes, (end, title, colours) in zip(drawing.subplots(1, 2), _ENDS, strict=True):
+    for axes, pole, (end, colours) in zip(drawing.subplots(1, 2), poles(result), _ENDS, strict=True):
         chosen = sorted((row for row in rows if row["end"] == end), key=lambda row: row["share"])
         shades = mpl.colormaps[colours]
         left = [0.0] * len(chosen)
@@ -33,17 +34,22 @@ def figure(result: Result) -> Figure:
             axes.barh(range(len(chosen)), widths, left=left, color=colour, height=0.75, label=label)
             left = [start + width for start, width in zip(left, widths, strict=True)]
         for y, row in enumerate(chosen):
-            axes.text(row["share"] + 0.015, y, f"{100 * row['share']:.0f} %", va="center", fontsize=7.5)
+            axes.text(
+                row["share"] + 0.015, y, f"{100 * row['share']:.0f} %", va="center", fontsize=7.5,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+            )  # fmt: skip
         axes.axvline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+        axes.set_ylim(-0.6, len(chosen) - 0.4)
         axes.set_yticks(range(len(chosen)), [str(row["term"]) for row in chosen], fontsize=8)
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(0, 1.12)
-        axes.set_xlabel("share of the sentences that hold the term")
-        axes.set_title(f"{title} ({chosen[0]['n']} sentences)", loc="left", fontsize=9)
+        axes.set_xlabel("share of sentences with the term (dotted: no effect)")
+        axes.set_title(f"the tenth nearest to {pole} ({chosen[0]['n']} sentences)", loc="left", fontsize=9)
         if moving:
             axes.legend(frameon=False, fontsize=7.5, loc="lower right", title="from left to right", title_fontsize=7.5)
     drawing.suptitle(
-        f"Strongest contexts of person on {result.factors['model']}, {result.factors['context']}",
+        f"Strongest contexts of {stimulus(result)} on {result.factors['model']}, of "
+        f"{result.metrics['n_sentences']:,.0f} sentences in " + ("all word orders" if moving else "one word order"),
         x=0.01,
         ha="left",
         fontsize=10,

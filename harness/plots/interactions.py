@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from harness.plots.person import poles, stimulus
 from harness.plots.style import BLUE, GREY, INK, new_figure
 from harness.result import Result
 
@@ -21,10 +22,12 @@ def figure(result: Result) -> Figure:
     drawing = new_figure(5.6 + 0.52 * len(main), 2.2 + 0.4 * len(main))
     left, right = drawing.subplots(1, 2, width_ratios=(1, 2.1))
     _main(left, main)
+    left.set_title(f"main effects (interval: ± {result.metrics['effect_half_width']:.2g})", loc="left", fontsize=9)
     _heat(right, drawing, [row["first"] for row in main], [row for row in rows if row["second"] is not None])
-    metrics = result.metrics
+    metrics, (first, second) = result.metrics, poles(result)
     drawing.suptitle(
-        f"Factorial model of person's valence on {result.factors['model']}, {metrics['n_sentences']:,.0f} sentences\n"
+        f"Factorial model of {stimulus(result)} on {first} v {second}: {result.factors['model']}, "
+        f"{metrics['n_sentences']:,.0f} sentences\n"
         f"main effects explain {100 * metrics['share_main']:.1f} % of the variance, two-way interactions "
         f"{100 * metrics['share_interactions']:.1f} %",
         x=0.01,
@@ -44,7 +47,6 @@ def _main(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.set_xlabel("first term − second term, in units of projection")
-    axes.set_title("main effects", loc="left", fontsize=9)
 
 
 def _heat(axes: Axes, drawing: Figure, names: list[str], rows: list[dict[str, Any]]) -> None:
@@ -60,8 +62,8 @@ def _heat(axes: Axes, drawing: Figure, names: list[str], rows: list[dict[str, An
         y, x = at[row["second"]] - 1, at[row["first"]]
         dark = abs(row["effect"]) > 0.6 * limit
         axes.text(
-            x, y, f"{row['effect']:.{digits}f}", ha="center", va="center", fontsize=7.5 if len(names) < 8 else 6.5,
-            color="white" if dark else INK if row["p_holm"] < 0.05 else GREY,
+            x, y, f"{row['effect']:z.{digits}f}", ha="center", va="center", fontsize=7.5 if len(names) < 8 else 6.5,
+            color="white" if dark else INK,
             fontweight="bold" if row["p_holm"] < 0.05 else "normal",
         )  # fmt: skip
     axes.set_xticks(range(len(names) - 1), names[:-1], rotation=40, ha="right", rotation_mode="anchor", fontsize=8)
@@ -70,6 +72,6 @@ def _heat(axes: Axes, drawing: Figure, names: list[str], rows: list[dict[str, An
     for spine in axes.spines.values():
         spine.set_visible(False)
     bar = drawing.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
-    bar.set_label("both first terms: more (+) or less (−) pleasant than their sum", fontsize=8)
+    bar.set_label("both first terms: above (+) or below (−)\nthe sum of their effects", fontsize=8)
     bar.outline.set_visible(False)
     axes.set_title("two-way interactions of first terms (bold: p < .05 after Holm)", loc="left", fontsize=9)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.methods.weat import SIGNIFICANT
 from harness.plots.p_text import format_p
+from harness.plots.person import poles, stimulus
 from harness.plots.style import BLUE, GREEN, GREY, INK, ORANGE, new_figure
 from harness.result import Result
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def figure(result: Result) -> Figure:
     """Draw a row a category: the means of both terms and the line between them; beside it d, with p."""
+    from matplotlib.ticker import MaxNLocator
+
     rows = result.tables["categories"]
     drawing = new_figure(10.6, 1.5 + 0.42 * len(rows))
     means, effects = drawing.subplots(1, 2, width_ratios=(1.7, 1), sharey=True)
@@ -35,14 +38,19 @@ def figure(result: Result) -> Figure:
                 va="center", fontsize=8,
             )  # fmt: skip
     means.margins(x=0.24)
+    means.xaxis.set_major_locator(MaxNLocator(6))
     means.set_yticks(heights, [row["category"] for row in rows])
     means.tick_params(axis="y", length=0)
     means.set_ylim(-0.7, len(rows) - 0.3)
-    means.set_xlabel("mean projection on the valence dimension: less ← → more pleasant")
+    first, second = poles(result)
+    means.set_xlabel(f"mean projection: {second} ← → {first}")
+    means.set_title("circle: first term, square: second", loc="left", fontsize=8)
     _effects(effects, result, heights)
-    word = f"{result.metrics['n_sentences']:,.0f} sentences, layer {result.factors['layer']}"
+    layer = result.factors["layer"]
+    where = f"layer {layer}" if isinstance(layer, int) else "last layer"
     drawing.suptitle(
-        f"Valence of person on {result.factors['model']} by category ({word}); circle: first term, square: second",
+        f"Projection of {stimulus(result)} on {first} v {second} by category: {result.factors['model']}, "
+        f"{result.metrics['n_sentences']:,.0f} sentences, {where}",
         x=0.01,
         ha="left",
         fontsize=10,
@@ -59,7 +67,7 @@ def _effects(axes: Axes, result: Result, heights: list[int]) -> None:
         axes.plot(others, [y] * len(others), "|", color=GREY, markersize=11)
         filled = row["p_two_sided"] < SIGNIFICANT
         axes.plot(row["d"], y, "D", color=INK if filled else "white", markeredgecolor=INK, markersize=5)
-    axes.set_xlabel("d of first v second term" + (" (ticks: in other word orders)" if orders else ""))
+    axes.set_xlabel("d of first v second term")
     axes.margins(x=0.12)
     axes.tick_params(axis="y", length=0)
     right = axes.secondary_yaxis("right")
@@ -67,7 +75,8 @@ def _effects(axes: Axes, result: Result, heights: list[int]) -> None:
     right.set_yticks(heights, texts, fontsize=7.5)
     right.tick_params(axis="y", length=0)
     right.spines["right"].set_visible(False)
-    axes.set_title(f"filled: p < {SIGNIFICANT:g}, two-sided", loc="left", fontsize=8)
+    ticks = "; ticks: other word orders" if orders else ""
+    axes.set_title(f"filled: p < {SIGNIFICANT:g}, two-sided{ticks}", loc="left", fontsize=8)
 
 
 def _p_text(p: float) -> str:

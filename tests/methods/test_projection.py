@@ -78,6 +78,17 @@ def test_held_out_words_tell_a_real_split_from_a_random_one() -> None:
     assert real.p == 0.01
 
 
+def test_components_are_judged_on_whole_pairs_that_were_held_out() -> None:
+    rng = np.random.default_rng(4)
+    # Each pair differs along one direction; across pairs the words differ far more, in all others.
+    topics = rng.normal(size=(30, 60)) * 4.0
+    along = np.eye(60)[0]
+    A, B = topics + along, topics - along
+    check = separability(A - topics[:, :1] * along, B - topics[:, :1] * along, options=PCA)
+    assert check.accuracy == 1.0
+    assert check.p == 0.01
+
+
 def test_fewer_words_than_dimensions_fit_any_split_but_not_on_held_out_words() -> None:
     A, B, _ = planted(shift=0.0, dim=200)
     assert fit_subspace(A, B).accuracy == 1.0

@@ -25,6 +25,7 @@ from harness.result import Result
 from harness.runner import Encoders, run
 from harness.stimuli import load_concept
 from harness.stimuli.categories import load_category_set
+from harness.tracking import Tracker, TrackingSettings
 from tests.planted_encoder import PlantedEncoder
 
 PLEASANT, UNPLEASANT = (load_concept(f"caliskan2017/{name}") for name in ("pleasant", "unpleasant"))
@@ -272,8 +273,51 @@ def test_poles_without_a_direction_are_stated(
 ) -> None:
     encoder(poles={}, noise=1.0)
     notes = " ".join(measured(context=FIVE).notes)
-    assert "are not separable by a plane" in notes
+    assert "are not separable along the direction found between them" in notes
     assert "no better than random splits of their words" in notes
+
+
+@pytest.mark.parametrize(("splits", "stated"), [(9, True), (19, False)])
+def test_too_few_random_splits_are_stated_and_are_no_verdict_on_the_poles(
+    encoder: Callable[..., PlantedEncoder], measured: Callable[..., Result], splits: int, stated: bool
+) -> None:
+    encoder(terms={"male": 1.0})
+    result = measured(context=FIVE, association={"permutations": splits})
+    assert result.metrics["pole_accuracy_held_out"] == 1.0
+    assert result.metrics["pole_p"] == pytest.approx(1 / (1 + splits))
+    assert any("set association.permutations to 19 or more" in note for note in result.notes) == stated
+    assert not any("no better than random" in note for note in result.notes)
+
+
+def test_every_layer_that_sees_the_context_is_measured_and_the_others_are_named(
+    encoder: Callable[..., PlantedEncoder], measured: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = encoder(terms={"male": 1.0}, noise=0.0)
+    seen, blind = planted.vector, PlantedEncoder(poles=POLES)
+    monkeypatch.setattr(planted, "vector", lambda context, layer: (seen if layer else blind.vector)(context, layer))
+    result = measured(context=FIVE, layer="all")
+    assert [row["layer"] for row in result.tables["layers"]] == [1, 2, 3]
+    assert "Layer 0 is left out: there a stimulus does not see the words around it." in result.notes
+    assert set(planted.read.values()) == {1}
+
+
+def test_categories_may_have_any_name(
+    encoder: Callable[..., PlantedEncoder], measured: Callable[..., Result], runs: Path
+) -> None:
+    encoder(terms={"old": -1.0}, noise=0.1)
+    path = runs.parent / "own.yaml"
+    path.write_text(
+        "categories:\n- {name: 'âge (years) / 年', first: young, second: old}\n"
+        "- {name: b, first: '§1', second: 'x+y'}\n- {name: c, first: quiet, second: loud}\n"
+    )
+    result = measured(context={**FIVE, "categories": str(path)})
+    assert result.metrics["âge (years) / 年.d"] > 1
+    tracker = Tracker(TrackingSettings(runs, f"sqlite:///{runs / 'mlflow.db'}", "own"))
+    folder = runs / "empty"
+    folder.mkdir(parents=True)
+    logged = tracker.client.get_run(tracker.log(result, folder)).data.metrics
+    assert len(logged) == len(result.metrics)
+    assert sorted(logged.values()) == pytest.approx(sorted(result.metrics.values()))
 
 
 @pytest.mark.parametrize(("token", "label"), [("", "nothing"), ("<s>", "<s>")])
@@ -318,6 +362,25 @@ def test_the_design_has_a_row_for_every_sentence_of_the_cell(
     assert len(set(found.texts)) == 32
     assert all(len(set(row)) == 5 for row in found.order.tolist())
     assert not any((a == b).all() for a, b in combinations(found.second, 2))
+
+
+def test_components_leave_a_word_out_whose_partner_the_model_lacks(vectors: Path, own_test: Path, runs: Path) -> None:
+    whole = vectors.read_text().splitlines()
+    asked = config(runs, method="weat", test={"name": str(own_test)}, context={"name": "bare"})
+    asked["model"] |= {"name": "own", "kind": "static", "path": str(vectors)}
+    asked["association"]["subspace"] = "pca"
+
+    def measured_without(*words: str) -> Result:
+        vectors.write_text("".join(f"{line}\n" for line in whole if line.split()[0] not in words))
+        result = run(Cell.from_config(asked), Encoders(runs))
+        assert result.status == "finished", result.traceback
+        return result
+
+    # peace and war are a pair, joy's partner is pain: whichever of them is lost, the same pairs are left.
+    pairs, halves = measured_without("peace", "joy", "war", "pain"), measured_without("peace", "pain")
+    assert halves.metrics["d"] == pytest.approx(pairs.metrics["d"], abs=1e-12)
+    assert any(note.endswith("lacks the other of the pair: joy, war.") for note in halves.notes)
+    assert not any("of the pair" in note for note in pairs.notes)
 
 
 def test_the_weat_takes_a_projection_and_reads_poles_alone(

@@ -100,6 +100,27 @@ def test_a_lexicon_without_pole_words_says_so(planted: PlantedEncoder, tmp_path:
     assert "None of the pole words is in the lexicon few: r with and without them is the same." in result.notes
 
 
+def test_a_lexicon_of_pole_words_alone_says_so(planted: PlantedEncoder, tmp_path: Path, runs: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text("word,rating\nLove,3\npeace,2\nDEATH,-3\nsunny,2\n")
+    lexicon = {"name": "few", "asset": None, "path": str(path)}
+    result = run(Cell.from_config(config(runs, method="valnorm", lexicon=lexicon)), Encoders(runs))
+    assert result.metrics["n_pole_words"] == 3
+    assert "r_without_poles" not in result.metrics
+    assert any(note.startswith("Of the 4 words of the lexicon few, 3 are pole words") for note in result.notes)
+
+
+def test_a_p_value_too_small_to_write_is_not_zero(planted: PlantedEncoder, tmp_path: Path, runs: Path) -> None:
+    words = [f"w{number}" for number in range(600)]
+    planted.poles |= {word: number / 100 for number, word in enumerate(words)}
+    path = tmp_path / "many.csv"
+    path.write_text("word,rating\n" + "".join(f"{word},{number}\n" for number, word in enumerate(words)))
+    lexicon = {"name": "many", "asset": None, "path": str(path)}
+    metrics = run(Cell.from_config(config(runs, method="valnorm", lexicon=lexicon)), Encoders(runs)).metrics
+    assert metrics["log10_p"] < -310
+    assert metrics["p"] > 0
+
+
 def test_a_lexicon_that_shares_no_word_with_static_vectors_is_a_sentence(
     vectors: Path, tmp_path: Path, runs: Path
 ) -> None:
@@ -117,6 +138,10 @@ def test_a_lexicon_that_shares_no_word_with_static_vectors_is_a_sentence(
     [
         ("word,value\na,1\n", {}, "has no column 'rating' \\(lexicon.rating\\).* It has word, value"),
         ("word,rating\nsun,high\n", {}, "line 2: the rating of 'sun' is 'high', which is no number"),
+        ("word,rating\nsun,nan\n", {}, "line 2: the rating of 'sun' is 'nan', which is no number"),
+        ("word,rating\nsun\n", {}, "line 2: the rating of 'sun' is None, which is no number"),
+        ("word,rating\nsun,1\nmoon,2\nsun,3\n", {}, "line 4: 'sun' is rated twice"),
+        ("word,rating\n,1\n", {}, "line 2: a rating of 1 has no word"),
         ("word,rating\nsun,1\n", {}, "holds 1 rated words; at least 3"),
         ("word,rating\na,1\nb,2\nc,3\n", {"limit": 2}, "lexicon.limit=2"),
     ],

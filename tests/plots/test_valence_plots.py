@@ -63,6 +63,19 @@ def test_the_bars_of_a_decile_are_as_long_as_the_shares(measured: Any) -> None:
     assert {label.get_text() for label in axes.get_legend().get_texts()} == {f"position {n}" for n in range(1, 6)}
 
 
+def test_figures_name_the_poles_and_the_word_of_the_cell(measured: Any) -> None:
+    own = {"poles": ["caliskan2017/math", "caliskan2017/arts"]}
+    result = measured(context=FIVE, association=own)
+    assert result.factors["poles"] == "caliskan2017/math v caliskan2017/arts"
+    for module in (valence, interactions):
+        assert "person on math v arts" in module.figure(result).get_suptitle()
+    assert valence.figure(result).axes[0].get_xlabel() == "mean projection: arts ← → math"
+    assert [axes.get_title(loc="left") for axes in deciles.figure(result).axes] == [
+        "the tenth nearest to math (3 sentences)",
+        "the tenth nearest to arts (3 sentences)",
+    ]
+
+
 def test_every_interaction_has_a_cell(measured: Any) -> None:
     result = measured(context=FIVE)
     heat = interactions.figure(result).axes[1]
