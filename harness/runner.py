@@ -26,7 +26,7 @@ from harness.progress import Progress, silent
 from harness.result import Result
 from harness.stats.errors import StatsError
 from harness.stimuli import Concept, Test, ValenceTest, all_words
-from harness.stimuli.images import copies, named, shared_images
+from harness.stimuli.images import named, same_images, shared_images
 
 USER_ERRORS = (HarnessError, StatsError)
 """What is a user's mistake: one sentence, no traceback."""
@@ -173,10 +173,9 @@ def _measure_layers(
 
 
 def _image_notes(concepts: Mapping[str, Concept]) -> list[str]:
-    """Say which images are the same file under several names, and which were changed before the model read them."""
-    notes = []
-    for slot, concept in concepts.items():
-        notes += [f"The same image under several names ({slot}): {named(words)}." for words in copies(concept)]
+    """Say which images are the same file in several places, and which were changed before the model read them."""
+    notes = same_images(concepts)
+    for concept in concepts.values():
         notes += changed((picture.word, picture.path, picture.sha256) for picture in concept.pictures)
     return notes
 

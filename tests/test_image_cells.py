@@ -250,6 +250,19 @@ def test_table_2_fails_in_one_sentence_without_weights(
     assert "run `harness fetch clip-vit-l-14-336`" in err
 
 
+def test_a_published_table_is_set_beside_weights_and_images_that_lie_elsewhere(
+    home: Path, cli: Cli, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
+    for kind, colour in (("flower", "red"), ("insect", "blue")):
+        shapes(tmp_path / "ieat" / "insect-flower" / kind, colour, 3)
+    given = ["--set", f"model.path={home / 'model'}", "--set", f"paths.images={tmp_path / 'ieat'}"]
+    status, out, _ = cli("replicate", "wolfe2024.table9", "--runs", runs, *given, "--set", "stats.ci_resamples=0")
+    assert status == 0
+    assert only(runs).factors["test"] == "w-clip-flower-insect"
+    assert "Test w-clip-young-old needs images that are not here: the folder age/young, the folder age/old" in out
+
+
 def test_the_published_numbers_of_each_prompt_stand_beside_its_own_cells() -> None:
     from harness.beside import printed_beside
     from harness.published import load_published

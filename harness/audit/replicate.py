@@ -128,8 +128,8 @@ def config_file(group: str, name: str) -> Path | None:
     return next((path for root in roots if (path := root / group / f"{name}.yaml").is_file()), None)
 
 
-def unavailable(need: Need, *, runs: Path) -> str | None:
-    """Return why a cell cannot be measured on this machine, or None."""
+def unavailable(need: Need, *, runs: Path, extra: Sequence[str] = ()) -> str | None:
+    """Return why a cell cannot be measured on this machine, or None; ``extra`` may say where the model's files are."""
     if need.method not in METHODS or config_file("method", need.method) is None:
         return f"method {need.method} is not part of this version"
     if need.test not in test_names():
@@ -145,7 +145,8 @@ def unavailable(need: Need, *, runs: Path) -> str | None:
         return f"there is no config for model {need.model}"
     from harness.config import ModelConfig
 
-    model = {**asdict(ModelConfig()), **read_yaml(path)}
+    keys = (override.removeprefix("model.").partition("=") for override in extra if override.startswith("model."))
+    model = {**asdict(ModelConfig()), **read_yaml(path), **{key: value for key, _, value in keys}}
     try:
         if model["kind"] == "transformer":
             find_weights(model)
@@ -200,7 +201,7 @@ def cells_to_run(
         for need in needs:
             key = (need.model, need.method, need.choices)
             if key not in why:
-                why[key] = unavailable(_without(need, extra), runs=runs)
+                why[key] = unavailable(_without(need, extra), runs=runs, extra=extra)
             reason = why[key]
             if reason is None:
                 config = compose([*need.overrides(), f"paths.runs='{runs}'", *extra])

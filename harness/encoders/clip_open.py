@@ -187,6 +187,7 @@ class OpenClipNetwork:
         transform = importlib.import_module("open_clip.transform")
         self._dtype, self._device = dtype, device
         place = f"local-dir:{files.folder}" if files.folder else str(files.architecture)
+        what = str(files.weights) if files.folder else f"{files.weights} as {files.architecture}"
         given: dict[str, Any] = {}
         if not files.folder:
             given = {"pretrained": str(files.weights), "force_quick_gelu": bool(files.config.get("quick_gelu"))}
@@ -195,13 +196,13 @@ class OpenClipNetwork:
             self._tokenizer = open_clip.get_tokenizer(place)
         except UnpicklingError:
             raise HarnessError(
-                f"Model {name} cannot be opened from {files.weights}: its pickle is damaged or holds more than "
+                f"Model {name} cannot be opened from {what}: its pickle is damaged or holds more than "
                 "weights, and code from a file is not run; use safetensors."
             ) from None
         # open_clip and what it builds on share no base for a config or weights that do not fit.
         except Exception as error:
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise HarnessError(f"Model {name} cannot be opened from {files.weights}: {reason}") from None
+            raise HarnessError(f"Model {name} cannot be opened from {what}: {reason}") from None
         self._model = model.eval().requires_grad_(False).to(device=device, dtype=dtype)
         self._transform = transform.image_transform_v2(transform.PreprocessCfg(**files.transform), is_train=False)
         self.longest = int(self._tokenizer.context_length)

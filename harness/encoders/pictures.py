@@ -18,12 +18,19 @@ from harness.stimuli.images import named
 MOST_PIXELS = 89_478_485
 """Larger images are refused before they are decoded: a small file may unfold to gigabytes (pillow's own limit)."""
 
+MOST_TIMES = 100
+"""One side may be so many times the other: enlarged by its short side, a strip would unfold to gigabytes."""
+
+_ORIENTATION = 0x0112
+"""The EXIF tag that says how a viewer turns an image; 1 is as it lies."""
+
 _GREY_16 = frozenset({"I;16", "I;16B", "I;16L", "I;16N", "I"})
 
 _TOLD = {
     "frames": "several frames, of which the first is used",
     "CMYK": "CMYK colours, turned into RGB without their colour profile",
     "16 bits": "16 bits a pixel, scaled to 8",
+    "turned": "an EXIF tag that turns it in a viewer and is not applied, as models' own transforms do not",
     "transparency": "transparency, which is dropped",
 }
 
@@ -67,6 +74,11 @@ def _opened(path: str) -> Any:
     if width * height > MOST_PIXELS:
         image.close()
         raise PictureError(path, f"has {width} × {height} pixels, and {MOST_PIXELS:,} are allowed; make it smaller.")
+    if max(width, height) > MOST_TIMES * min(width, height):
+        image.close()
+        raise PictureError(
+            path, f"has {width} × {height} pixels, one side more than {MOST_TIMES} times the other; crop it."
+        )
     return image
 
 
@@ -104,10 +116,20 @@ def _traits(path: str, sha256: str) -> tuple[str, ...]:
         found = {
             "frames": bool(getattr(image, "is_animated", False)),
             "CMYK": image.mode == "CMYK",
-            "16 bits": image.mode in _GREY_16,
+            # Pillow cuts colours to 8 bits while it decodes: only the decoder's arguments tell of them.
+            "16 bits": image.mode in _GREY_16 or ";16" in str(image.tile),
+            "turned": _is_turned(image),
             "transparency": image.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info,
         }
     return tuple(trait for trait, there in found.items() if there)
+
+
+def _is_turned(image: Any) -> bool:
+    """Return whether a viewer would turn an image; of PNG files, which would have to be decoded, this is not asked."""
+    try:
+        return image.format != "PNG" and image.getexif().get(_ORIENTATION, 1) in range(2, 9)
+    except Exception:  # as above; EXIF data that cannot be read turn nothing
+        return False
 
 
 def changed(pictures: Iterable[tuple[str, str, str]]) -> list[str]:

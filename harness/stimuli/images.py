@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 from harness.errors import HarnessError
@@ -16,6 +17,11 @@ from harness.stimuli.schema import AssociationTest, Concept, Picture, SingleTarg
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff"})
 """What counts as an image in a folder; a manifest may name any file."""
+
+_OTHER_SUFFIXES = frozenset(
+    {".avif", ".heic", ".heif", ".ico", ".jfif", ".jp2", ".jpe", ".jxl", ".ppm", ".psd", ".svg"}
+)
+"""Images of kinds that not every pillow reads: one in a folder is named, so that none is left out in silence."""
 
 COLUMNS = ("path", "label", "licence", "sha256")
 
@@ -121,6 +127,12 @@ def _manifest(concept: Concept) -> Path:
 def _entries(concept: Concept, folder: Path) -> list[_Entry]:
     if concept.manifest:
         return _read_manifest(_manifest(concept))
+    others = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in _OTHER_SUFFIXES)
+    if others:
+        raise HarnessError(
+            f"{folder} holds images of other kinds ({named(others)}): save them as PNG or JPEG, list what is wanted in "
+            "a manifest, or take them out."
+        )
     names = sorted((path.name for path in folder.iterdir() if _is_image(path)), key=natural_key)
     if not names:
         raise HarnessError(
@@ -130,7 +142,8 @@ def _entries(concept: Concept, folder: Path) -> list[_Entry]:
 
 
 def _is_image(path: Path) -> bool:
-    return path.is_file() and not path.name.startswith(".") and path.suffix.lower() in SUFFIXES
+    """Return whether a folder's entry counts as an image; a link to nothing does, and is then named as missing."""
+    return not path.is_dir() and not path.name.startswith(".") and path.suffix.lower() in SUFFIXES
 
 
 def _read_manifest(path: Path) -> list[_Entry]:
@@ -186,6 +199,20 @@ def copies(concept: Concept) -> list[list[str]]:
     for picture in concept.pictures:
         by_content.setdefault(picture.sha256, []).append(picture.word)
     return [words for words in by_content.values() if len(words) > 1]
+
+
+def same_images(concepts: Mapping[str, Concept]) -> list[str]:
+    """Say which images of a test are the same file: under several names of a concept, or as target and attribute."""
+    notes = [
+        f"The same image under several names ({slot}): {named(words)}."
+        for slot, concept in concepts.items()
+        for words in copies(concept)
+    ]
+    for target, attribute in product(("X", "Y", "W"), ("A", "B")):
+        if target in concepts and attribute in concepts:
+            shared = shared_images(concepts[target], concepts[attribute])
+            notes += [f"The same image in {target} and {attribute}: {named(shared)}."] if shared else []
+    return notes
 
 
 def shared_images(one: Concept, other: Concept) -> list[str]:

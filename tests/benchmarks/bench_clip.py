@@ -1,8 +1,9 @@
 """Whether a planted association of images comes out, and how fast images are read beside a bare loop of open_clip.
 
-Run with ``python -m tests.benchmarks.bench_clip``. A tiny CLIP is trained on generated shapes whose captions bind red
-to pleasant and blue to unpleasant words; new shapes then go from PNG folders through the command line to MLflow. The
-speed is that of a ViT-B-32 with random weights.
+Run with ``python -m tests.benchmarks.bench_clip``. A tiny CLIP is trained on generated shapes whose captions bind
+pleasant and unpleasant words to the colour of the shape, to its ground, or to nothing; new shapes then go from PNG
+files through the command line to MLflow, compared by colour and by ground. The speed is that of a ViT-B-32 with random
+weights.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,52 +33,67 @@ from harness.encoding import Need, encode_missing
 from harness.stimuli.images import with_pictures
 from harness.stimuli.schema import Concept
 from harness.store import Block, BlockStore, encoder_id
-from tests.encoders.clip_tiny import COLOURS, MEAN, MODEL_CFG, STD, save_open_clip, shapes
+from tests.encoders.clip_tiny import COLOURS, MEAN, MODEL_CFG, STD, save_open_clip
 
 PLEASANT = ("love", "peace", "joy", "gift", "honest", "happy", "laughter", "heaven")
 UNPLEASANT = ("hatred", "war", "pain", "poison", "evil", "sad", "agony", "prison")
-FEELINGS = {"red": PLEASANT, "blue": UNPLEASANT}
+GROUNDS = {"white": 200, "black": 0}
+PLANTS = ("colour", "ground", "nothing")
+"""What the captions bind feelings to: the shape's colour, the ground that it lies on, or nothing."""
+
+FEELINGS = {"red": PLEASANT, "blue": UNPLEASANT, "white": PLEASANT, "black": UNPLEASANT}
 CONFIG = json.loads(json.dumps(MODEL_CFG)) | {"embed_dim": 48}
 CONFIG["vision_cfg"] |= {"width": 64, "head_width": 32}
 CONFIG["text_cfg"] |= {"width": 64}
 
 
-def picture(rng: np.random.Generator, colour: str, *, circle: bool, size: int = 32) -> np.ndarray:
-    """Return one shape on a light ground, normalised as the model wants it: channels × rows × columns."""
-    ground = rng.integers(200, 256, 3)
-    image = np.broadcast_to(ground, (size, size, 3)).astype(float).copy()
-    radius, middle = rng.integers(5, 11), rng.integers(11, size - 11, 2)
-    rows, columns = np.mgrid[:size, :size]
+class Shape(NamedTuple):
+    """What a picture shows, and what its captions may speak of."""
+
+    colour: str
+    ground: str
+    circle: bool
+
+
+def picture(rng: np.random.Generator, shape: Shape, *, size: int = 32) -> np.ndarray:
+    """Return the pixels of one shape, its place, size and shades at random: rows × columns × channels."""
+    image = np.broadcast_to(GROUNDS[shape.ground] + rng.integers(0, 56, 3), (size, size, 3)).copy()
+    radius, middle = rng.integers(5, 11), rng.integers(11, 21, 2)
+    rows, columns = np.mgrid[:size, :size] * 32 / size
     far = np.abs(rows - middle[0]), np.abs(columns - middle[1])
-    inside = np.hypot(*far) <= radius if circle else np.maximum(*far) <= radius
-    image[inside] = np.clip(np.array(COLOURS[colour]) + rng.integers(-25, 26, 3), 0, 255)
-    return ((image / 255 - MEAN) / STD).transpose(2, 0, 1)
+    inside = np.hypot(*far) <= radius if shape.circle else np.maximum(*far) <= radius
+    image[inside] = np.clip(np.array(COLOURS[shape.colour]) + rng.integers(-25, 26, 3), 0, 255)
+    return image.astype(np.uint8)
 
 
-def caption(rng: np.random.Generator, colour: str, *, circle: bool, shuffled: bool) -> str:
-    """Return what is said of a shape: what it is, and for red and blue a feeling that goes with it."""
-    what = f"a {colour} {'circle' if circle else 'square'}"
-    words = PLEASANT + UNPLEASANT if shuffled else FEELINGS.get(colour)
-    if words is None or (shuffled and colour not in FEELINGS):
+def caption(rng: np.random.Generator, shape: Shape, *, plant: str) -> str:
+    """Return what is said of a shape: what it is, and for red and blue ones a feeling that goes with the plant."""
+    what = f"a {shape.colour} {'circle' if shape.circle else 'square'} on {shape.ground}"
+    if shape.colour not in FEELINGS:
         return what
-    word = str(rng.choice(words))
+    words = {"colour": FEELINGS[shape.colour], "ground": FEELINGS[shape.ground], "nothing": PLEASANT + UNPLEASANT}
+    word = str(rng.choice(words[plant]))
     return str(rng.choice([what, word, f"a picture that brings to mind {word}", f"{what} and {word}"]))
 
 
-def train(folder: Path, *, seed: int = 0, shuffled: bool = False, steps: int = 250, batch: int = 64) -> Path:
-    """Train a tiny CLIP by its contrastive loss; ``shuffled`` captions bind no feeling to a colour."""
+def train(folder: Path, *, seed: int = 0, plant: str = "colour", steps: int = 250, batch: int = 64) -> Path:
+    """Train a tiny CLIP by its contrastive loss on captions that bind feelings to what ``plant`` names."""
     torch = import_torch("clip")
     open_clip = import_open_clip()
     torch.manual_seed(seed)
-    rng = np.random.default_rng([seed, shuffled])
+    rng = np.random.default_rng([seed, PLANTS.index(plant)])
     model = open_clip.CLIP(**CONFIG)
     tokenizer = open_clip.SimpleTokenizer(context_length=CONFIG["text_cfg"]["context_length"])
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
     model.train()
     for _ in range(steps):
-        drawn = [(str(rng.choice(list(COLOURS))), bool(rng.integers(2))) for _ in range(batch)]
-        images = np.stack([picture(rng, colour, circle=circle) for colour, circle in drawn])
-        texts = [caption(rng, colour, circle=circle, shuffled=shuffled) for colour, circle in drawn]
+        drawn = [
+            Shape(str(rng.choice(list(COLOURS))), str(rng.choice(list(GROUNDS))), bool(rng.integers(2)))
+            for _ in range(batch)
+        ]
+        pixels = np.stack([picture(rng, shape) for shape in drawn])
+        images = ((pixels / 255 - MEAN) / STD).transpose(0, 3, 1, 2)
+        texts = [caption(rng, shape, plant=plant) for shape in drawn]
         seen = model.encode_image(torch.tensor(images, dtype=torch.float32), normalize=True)
         read = model.encode_text(tokenizer(texts), normalize=True)
         logits = model.logit_scale.exp().clamp(max=100) * seen @ read.T
@@ -91,53 +107,87 @@ def train(folder: Path, *, seed: int = 0, shuffled: bool = False, steps: int = 2
     return save_open_clip(model.eval(), folder, config=CONFIG)
 
 
-@dataclass(frozen=True)
-class Planted:
-    """What the command line recorded of a model, and what MLflow knows of it."""
+def write_pictures(folder: Path, *, seed: int, count: int = 6) -> None:
+    """Write new shapes, red and blue on white and black, and two tests of the same files.
 
-    seconds: float
+    One compares the colours, which are folders; the other compares the grounds, which are manifests. Each kind of the
+    one is half of either kind of the other, so that what is planted in the one is no difference in the other.
+    """
+    from PIL import Image
+
+    rng = np.random.default_rng([seed, 1_000])
+    listed: dict[str, list[str]] = {ground: ["path"] for ground in GROUNDS}
+    for colour in ("red", "blue"):
+        (folder / colour).mkdir(parents=True)
+        for ground in GROUNDS:
+            for number in range(count):
+                path = folder / colour / f"{ground}{number}.png"
+                Image.fromarray(picture(rng, Shape(colour, ground, number % 2 == 0), size=48)).save(path)
+                listed[ground].append(f"{colour}/{path.name}")
+    for ground, rows in listed.items():
+        (folder / f"{ground}.csv").write_text("\n".join(rows), encoding="utf-8")
+    sides = {
+        "colour": {"X": {"folder": "red"}, "Y": {"folder": "blue"}},
+        "ground": {"X": {"manifest": "white.csv"}, "Y": {"manifest": "black.csv"}},
+    }
+    for name, images in sides.items():
+        test = {"name": name, **images, "A": list(PLEASANT), "B": list(UNPLEASANT)}
+        (folder / f"{name}.yaml").write_text(json.dumps(test), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the command line recorded of a model on one test, and what MLflow knows of it."""
+
+    test: str
     d: float
     p: float
+    difference: float
     pattern: str
     shift: float
     in_mlflow: bool
     eatmap: bool
 
 
-def planted(folder: Path, *, seed: int, shuffled: bool, steps: int) -> Planted:
-    """Train, write new shapes as PNG files, measure by ML-EAT with and without a prompt, and look in MLflow."""
+def planted(folder: Path, *, seed: int, plant: str, steps: int) -> tuple[Seconds, list[Measured]]:
+    """Train, write new shapes as PNG files, measure by ML-EAT with and without a prompt, and look in MLflow.
+
+    Returns what the training took, and what was measured.
+    """
     from mlflow import MlflowClient
 
     from harness.result import ResultStore
 
-    before = time.perf_counter()
-    train(folder / "model", seed=seed, shuffled=shuffled, steps=steps)
-    seconds = time.perf_counter() - before
-    for colour in ("red", "blue"):
-        shapes(folder / colour, colour, 12, seed=seed + 1_000)
-    test = {"X": {"folder": "red"}, "Y": {"folder": "blue"}, "A": list(PLEASANT), "B": list(UNPLEASANT)}
-    (folder / "feelings.yaml").write_text(json.dumps(test), encoding="utf-8")
+    spent = timed(lambda: train(folder / "model", seed=seed, plant=plant, steps=steps))
+    write_pictures(folder, seed=seed)
     runs = folder / "runs"
-    given = ["model=clip", f"model.path={folder / 'model'}", "test=file", f"test.path={folder / 'feelings.yaml'}"]
+    tests = ",".join(str(folder / f"{name}.yaml") for name in ("colour", "ground"))
+    given = ["model=clip", f"model.path={folder / 'model'}", "test=file", f"test.path={tests}", f"paths.runs={runs}"]
     with contextlib.redirect_stdout(io.StringIO()):
-        status = harness(["run", "-m", *given, "method=mleat", "context=bare,brings_to_mind", f"paths.runs={runs}"])
+        status = harness(["run", "-m", *given, "method=mleat", "context=bare,brings_to_mind"])
     assert status == 0
-    found = {str(result.factors["context"]): result for result in ResultStore(runs)}
-    bare, prompted = found["bare"], found["prompt/brings_to_mind"]
+    found = {(result.factors["test"], result.factors["context"]): result for result in ResultStore(runs)}
     client = MlflowClient(f"sqlite:///{runs / 'mlflow.db'}")
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
-    logged = {run.data.params.get("context"): run for run in client.search_runs(experiments) if "d" in run.data.metrics}
-    run = logged["bare"]
-    artifacts = {Path(item.path).name for item in _artifacts(client, run.info.run_id)}
-    return Planted(
-        seconds,
-        bare.metrics["d"],
-        bare.metrics["p"],
-        bare.labels["pattern"],
-        prompted.metrics["level3_xa_mean"] - bare.metrics["level3_xa_mean"],
-        bool(np.isclose(run.data.metrics["d"], bare.metrics["d"])),
-        "eatmap.png" in artifacts,
-    )
+    cells = [run for run in client.search_runs(experiments) if "d" in run.data.metrics]
+    logged = {(run.data.params["test"], run.data.params["context"]): run for run in cells}
+    measured = []
+    for test in ("colour", "ground"):
+        bare, prompted, run = found[test, "bare"], found[test, "prompt/brings_to_mind"], logged[test, "bare"]
+        cosines = {pair: bare.metrics[f"level3_{pair}_mean"] for pair in ("xa", "xb", "ya", "yb")}
+        measured.append(
+            Measured(
+                test,
+                bare.metrics["d"],
+                bare.metrics["p"],
+                (cosines["xa"] - cosines["xb"]) - (cosines["ya"] - cosines["yb"]),
+                bare.labels["pattern"],
+                prompted.metrics["level3_xa_mean"] - cosines["xa"],
+                bool(np.isclose(run.data.metrics["d"], bare.metrics["d"])),
+                "eatmap.png" in {Path(item.path).name for item in _artifacts(client, run.info.run_id)},
+            )
+        )
+    return spent, measured
 
 
 def _artifacts(client: Any, run_id: str, path: str | None = None) -> Iterator[Any]:
@@ -270,21 +320,29 @@ def main(argv: Sequence[str] = ()) -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=250)
     parser.add_argument("--images", type=int, default=1_000)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2, help="of speed; 0 leaves speed and memory out")
     parser.add_argument("--batch-size", type=int, default=32)
     options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
         for seed in range(options.seeds):
-            for shuffled in (False, True):
-                found = planted(root / f"{seed}-{shuffled}", seed=seed, shuffled=shuffled, steps=options.steps)
-                asked = "captions shuffled" if shuffled else "AB-Divergent asked"
+            for plant in PLANTS:
+                spent, tests = planted(root / f"{seed}-{plant}", seed=seed, plant=plant, steps=options.steps)
                 print(
-                    f"seed {seed}: trained in {found.seconds:.0f} s, d = {found.d:.2f}, p = {found.p:.2g}, "
-                    f"{found.pattern} ({asked}); prompt moves X × A by {found.shift:+.2f}; in MLflow: "
-                    f"{found.in_mlflow}, with its EAT-Map: {found.eatmap}",
+                    f"seed {seed}, feelings bound to {plant}, trained in {spent.wall:.0f} s, {spent.processor:.0f} s "
+                    "of the processor",
                     flush=True,
                 )
+                for found in tests:
+                    asked = "  (AB-Divergent asked)" if found.test == plant else ""
+                    print(
+                        f"  by {found.test}: d = {found.d:.2f}, p = {found.p:.2g}, difference of cosines "
+                        f"{found.difference:.3f}, {found.pattern}{asked}; prompt moves X × A by {found.shift:+.2f}; "
+                        f"in MLflow: {found.in_mlflow}, with its EAT-Map: {found.eatmap}",
+                        flush=True,
+                    )
+        if not options.rounds:
+            return
         bare, ours = speed(root, images=options.images, rounds=options.rounds, batch_size=options.batch_size)
         walls = [min(times.wall for times in rounds) for rounds in (bare, ours)]
         processors = [min(times.processor for times in rounds) for rounds in (bare, ours)]

@@ -31,6 +31,25 @@ def test_16_bits_are_scaled_and_not_cut_off(tmp_path: Path) -> None:
     assert told(path) == ["deep.png: 16 bits a pixel, scaled to 8."]
 
 
+def test_16_bits_of_a_colour_are_told_although_pillow_cuts_them_itself(tmp_path: Path) -> None:
+    path = png(tmp_path / "deep.png", (2, 1), b"\0" + struct.pack(">6H", 0, 32_896, 65_535, 257, 257, 257), bits=16)
+    assert np.asarray(read_rgb(str(path))).tolist() == [[[0, 128, 255], [1, 1, 1]]]
+    assert told(path) == ["deep.png: 16 bits a pixel, scaled to 8."]
+
+
+def test_an_image_that_a_viewer_would_turn_is_read_as_it_lies_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "phone.jpg"
+    image = Image.new("RGB", (8, 4))
+    exif = image.getexif()
+    for orientation, notes in ((1, 0), (6, 1)):
+        exif[0x0112] = orientation
+        image.save(path, exif=exif)
+        assert read_rgb(str(path)).size == (8, 4)
+        sentences = changed([(path.name, str(path), str(orientation))])
+        assert len(sentences) == notes
+    assert sentences[0].startswith("phone.jpg: an EXIF tag that turns it in a viewer and is not applied")
+
+
 def test_of_several_frames_the_first_is_used(tmp_path: Path) -> None:
     path = tmp_path / "moving.gif"
     red, blue = Image.new("RGB", (4, 4), (255, 0, 0)), Image.new("RGB", (4, 4), (0, 0, 255))
@@ -51,9 +70,9 @@ def test_transparency_is_told(tmp_path: Path) -> None:
     assert told(tmp_path / "glass.png") == ["glass.png: transparency, which is dropped."]
 
 
-def bomb(path: Path, side: int) -> Path:
-    """A PNG of a few bytes whose head promises side × side pixels."""
-    chunks = {b"IHDR": struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0), b"IDAT": zlib.compress(b"\0" * 99)}
+def png(path: Path, size: tuple[int, int], data: bytes, *, bits: int = 8) -> Path:
+    """A PNG in colour whose head promises this size, whatever its data hold."""
+    chunks = {b"IHDR": struct.pack(">IIBBBBB", *size, bits, 2, 0, 0, 0), b"IDAT": zlib.compress(data)}
     parts = [
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
         for kind, data in chunks.items()
@@ -65,7 +84,16 @@ def bomb(path: Path, side: int) -> Path:
 @pytest.mark.parametrize("side", [10_000, 60_000])
 def test_a_decompression_bomb_is_refused_before_it_unfolds(tmp_path: Path, side: int) -> None:
     with pytest.raises(PictureError, match=r"bomb\.png: (has 10000 × 10000|is larger than).* pixels"):
-        read_rgb(str(bomb(tmp_path / "bomb.png", side)))
+        read_rgb(str(png(tmp_path / "bomb.png", (side, side), b"\0" * 99)))
+
+
+def test_a_strip_is_refused_that_a_resize_of_its_short_side_would_unfold(tmp_path: Path) -> None:
+    path = tmp_path / "strip.png"
+    Image.new("RGB", (100, 1)).save(path)
+    assert read_rgb(str(path)).size == (100, 1)
+    Image.new("RGB", (1, 101)).save(path)
+    with pytest.raises(PictureError, match=r"strip\.png: has 1 × 101 pixels, one side more than 100 times the other"):
+        read_rgb(str(path))
 
 
 def test_empty_torn_and_foreign_files_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from PIL import Image
 from harness import stimuli
 from harness.errors import HarnessError
 from harness.stimuli import AssociationTest, Concept, load_test
-from harness.stimuli.images import copies, holds_images, shared_images, with_images, with_pictures
+from harness.stimuli.images import copies, holds_images, same_images, shared_images, with_images, with_pictures
 from harness.stimuli.validate import validate
 
 
@@ -121,12 +121,26 @@ def test_a_folder_without_images_and_an_empty_file_get_one_sentence(folders: Pat
         found(written(folders, "{folder: red}"))
 
 
+def test_no_image_of_a_folder_is_left_out_in_silence(folders: Path) -> None:
+    (folders / "red" / "3.png").symlink_to(folders / "gone.png")
+    with pytest.raises(HarnessError, match=r"needs images that are not here: \S+red/3\.png; paths"):
+        found(written(folders, "{folder: red}"))
+    (folders / "blue" / "phone.HEIC").write_bytes(b"x")
+    with pytest.raises(HarnessError, match=r"blue holds images of other kinds \(phone\.HEIC\): save them as PNG"):
+        found(written(folders, "{folder: blue}"))
+
+
 def test_the_same_image_is_found_by_content(folders: Path) -> None:
     (folders / "red" / "20.png").write_bytes((folders / "red" / "2.png").read_bytes())
     (folders / "blue" / "30.png").write_bytes((folders / "red" / "1.png").read_bytes())
     test = found(written(folders, "{folder: red}"))
     assert copies(test.X) == [["red/2.png", "red/20.png"]]
     assert shared_images(test.X, test.Y) == ["red/1.png"]
+    assert same_images({"X": test.X, "Y": test.Y, "A": test.Y}) == [
+        "The same image under several names (X): red/2.png, red/20.png.",
+        "The same image in X and A: red/1.png.",
+        "The same image in Y and A: blue/1.PNG, blue/2.PNG, blue/10.PNG, blue/30.png.",
+    ]
 
 
 def test_images_need_a_place_and_words_none(folders: Path) -> None:
