@@ -29,13 +29,12 @@ ByAttribute = dict[tuple[str, str], FloatArray]
 
 def sentence_scores(found: PairLikelihoods | PairSentences, stats: StatsOptions) -> ByAttribute:
     """Return bs of equation (10) for each sentence of each attribute, those of A first."""
-    corpus = isinstance(found, PairSentences)
-    sides = corpus_sides(found) if isinstance(found, PairSentences) else template_sides(found, stats)
-    return {
-        (slot, word): np.asarray(column)
-        for slot in "AB"
-        for word, column in zip(found.words[slot], sides[slot] if corpus else sides[slot].T, strict=True)
-    }
+    sides = (
+        corpus_sides(found)
+        if isinstance(found, PairSentences)
+        else {slot: list(bs.T) for slot, bs in template_sides(found, stats).items()}
+    )
+    return {(slot, word): column for slot in "AB" for word, column in zip(found.words[slot], sides[slot], strict=True)}
 
 
 def bs_samples(
