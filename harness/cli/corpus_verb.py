@@ -68,6 +68,13 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument(
         "--test", nargs="+", action="extend", default=[], metavar="FILE", help="test files whose words are searched"
     )
+    build.add_argument(
+        "--shards", type=int, metavar="N", help="build N shares of the files as a Hydra multirun, then unite them"
+    )
+    build.add_argument(
+        "--hydra", nargs="+", action="extend", default=[], metavar="OVERRIDE", help="the launcher of the shards: "
+        "hydra/launcher=joblib hydra.launcher.n_jobs=4"
+    )  # fmt: skip
     merge = verbs.add_parser("merge", parents=[shared], help="unite corpora: exactly the corpus of all their files")
     merge.add_argument("name", help="what the united corpus is called")
     merge.add_argument("shards", nargs="+", help="corpora by name or folder")
@@ -82,9 +89,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _build(arguments: argparse.Namespace, folder: Path) -> None:
+    from harness.cli.corpus_shards import run_shards
     from harness.corpus.build import Settings, build
     from harness.corpus.patterns import all_concepts, compile_patterns, read_list
     from harness.corpus.readers import Reading
+    from harness.corpus.shards import plan_shards, unite_shards
     from harness.progress import bar
 
     if arguments.workers < 1:
@@ -94,25 +103,27 @@ def _build(arguments: argparse.Namespace, folder: Path) -> None:
     for path in lists:
         if not path.is_file():
             raise HarnessError(f"{path}: there is no such list of accounts (--bots).")
-    manifest = build(
-        arguments.name,
-        sources,
-        compile_patterns(all_concepts(stimuli=arguments.stimuli, tests=arguments.test)),
-        folder,
-        settings=Settings(
-            k=arguments.k,
-            seed=arguments.seed,
-            window=arguments.window,
-            reading=Reading(
-                encoding=encoding,
-                column=arguments.column,
-                layout=arguments.layout,
-                bots=frozenset().union(*map(read_list, lists)),
-            ),
+    patterns = compile_patterns(all_concepts(stimuli=arguments.stimuli, tests=arguments.test))
+    settings = Settings(
+        k=arguments.k,
+        seed=arguments.seed,
+        window=arguments.window,
+        reading=Reading(
+            encoding=encoding,
+            column=arguments.column,
+            layout=arguments.layout,
+            bots=frozenset().union(*map(read_list, lists)),
         ),
-        workers=arguments.workers,
-        progress=bar,
     )
+    name, workers, shards = arguments.name, arguments.workers, arguments.shards
+    if shards is None:
+        if arguments.hydra:
+            raise HarnessError("--hydra chooses the launcher of shards: say how many with --shards N.")
+        manifest = build(name, sources, patterns, folder, settings=settings, workers=workers, progress=bar)
+    else:
+        scratch = plan_shards(name, sources, patterns, folder, settings=settings, shards=shards)
+        run_shards(scratch, shards, workers=workers, overrides=arguments.hydra)
+        manifest = unite_shards(name, scratch, folder)
     _print_summary(manifest)
     print(f"use it with: context=corpus context.corpus={arguments.name}")
 
@@ -177,7 +188,11 @@ def _report(arguments: argparse.Namespace, folder: Path) -> None:
     manifest = Manifest.load(find_corpus(arguments.name, folder))
     rows = [asdict(row) for row in stimulus_counts(manifest)]
     if arguments.format == "json":
-        print(json.dumps({"stimuli": rows, "skipped": manifest.tally.skipped.as_json()}, ensure_ascii=False, indent=1))
+        tally = manifest.tally.as_json()
+        del tally["hits"]  # they stand in the rows
+        print(
+            json.dumps({"name": manifest.name, "k": manifest.k, **tally, "stimuli": rows}, ensure_ascii=False, indent=1)
+        )
         return
     if arguments.format == "csv":
         writer = csv.DictWriter(sys.stdout, ["stimulus", "cased", "found", "kept"], lineterminator="\n")

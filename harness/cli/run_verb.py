@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,21 @@ def main(argv: list[str]) -> int:
     # Hydra takes flags before overrides only; people write them anywhere.
     argv.sort(key=lambda argument: argument not in {"-m", "--multirun"})
     argv = _with_plan(argv)
+    from harness.cli.sweep_report import SweepFailedError
+    from harness.config_store import register
+
+    register(_value(argv, "paths.stimuli"))
+    try:
+        run_hydra(task, argv, config_name="config")
+    except SweepFailedError:
+        return 1
+    if _mistakes:
+        raise _mistakes.pop()
+    return 0
+
+
+def run_hydra(task: Callable[[Any], Any], argv: list[str], *, config_name: str) -> None:
+    """Compose a config and call a task with it, once or as a multirun; a user's mistake becomes one sentence."""
     for folder in _foreign_folders(argv):
         refuse_foreign_code(folder)
     # Without it Hydra prints an error itself and exits with 1, whoever made the mistake.
@@ -66,25 +82,18 @@ def main(argv: list[str]) -> int:
     import hydra
 
     from harness.cli.sweep_report import SweepFailedError
-    from harness.config_store import register
 
-    register(_value(argv, "paths.stimuli"))
-    application = hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="config")(task)
+    application = hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name=config_name)(task)
     before = sys.argv
-    sys.argv = ["harness run", *argv]
+    sys.argv = ["harness", *argv]
     try:
         application()
-    except SweepFailedError:
-        return 1
-    except HarnessError:
+    except (HarnessError, SweepFailedError):
         raise
     except Exception as error:
         raise _sentence(error) from error
     finally:
         sys.argv = before
-    if _mistakes:
-        raise _mistakes.pop()
-    return 0
 
 
 _mistakes: list[HarnessError] = []

@@ -19,7 +19,7 @@ from harness.corpus.workers import read_all
 from harness.errors import HarnessError
 from harness.progress import Progress, silent
 
-_PLAN = "plan.json"
+PLAN = "plan.json"
 _LAYOUT = 3
 """Of what lies in the folder of an unfinished build."""
 _OPEN_AT_ONCE = 200
@@ -78,7 +78,7 @@ def build(
     described = [describe(path) for path in files]
     _refuse_twice(described)
     scratch = folder / f".{name}.building"
-    _plan(scratch, described, patterns, settings)
+    keep_or_begin(scratch, plan_of(described, patterns, settings))
     total = sum(row["bytes"] for row in described)
     with progress(f"reading {name}", total) as advance:
         read_all(
@@ -120,6 +120,10 @@ def merge_corpora(name: str, shards: Sequence[Path], folder: Path) -> Manifest:
             raise HarnessError(f"{shard} was searched {what} than {shards[0]}; build both alike, then merge.")
         if other.k != first.k:
             raise HarnessError(f"{shard} keeps {other.k:,} contexts, {shards[0]} {first.k:,}; build both with one --k.")
+        if other.window != first.window:
+            raise HarnessError(
+                f"{shard} has a window of {other.window}, {shards[0]} one of {first.window}; build with one --window."
+            )
     files = [row for manifest in manifests for row in manifest.files]
     _refuse_twice(files)
     tally = Tally(hits=[0] * len(first.patterns))
@@ -151,18 +155,23 @@ def _refuse_twice(files: Sequence[dict[str, Any]]) -> None:
         seen[row["edges"]] = row["path"]
 
 
-def _plan(scratch: Path, files: list[dict[str, Any]], patterns: tuple[Pattern, ...], settings: Settings) -> None:
-    """Keep what an interrupted build of the same plan has done; else begin anew."""
+def plan_of(files: list[dict[str, Any]], patterns: tuple[Pattern, ...], settings: Settings) -> dict[str, Any]:
+    """Return what decides which contexts are kept, as plain data."""
     reading = asdict(settings.reading) | {"bots": sorted(settings.reading.bots)}
     plan = {"files": files, "k": settings.k, "seed": settings.seed, "reading": reading}
-    plan["searched"], plan["layout"] = patterns_digest(patterns), _LAYOUT
-    if (scratch / _PLAN).is_file() and json.loads((scratch / _PLAN).read_text(encoding="utf-8")) == plan:
+    return {**plan, "searched": patterns_digest(patterns), "layout": _LAYOUT}
+
+
+def keep_or_begin(scratch: Path, plan: dict[str, Any]) -> None:
+    """Keep what an interrupted build of the same plan has done; else begin anew."""
+    written = json.dumps(plan)
+    if (scratch / PLAN).is_file() and (scratch / PLAN).read_text(encoding="utf-8") == written:
         return
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    fresh = scratch / f"{_PLAN}.new"
-    fresh.write_text(json.dumps(plan), encoding="utf-8")
-    fresh.replace(scratch / _PLAN)
+    fresh = scratch / f"{PLAN}.new"
+    fresh.write_text(written, encoding="utf-8")
+    fresh.replace(scratch / PLAN)
 
 
 def _padded(tally: Tally, patterns: int) -> Tally:

@@ -150,9 +150,9 @@ def _first_of(table: pa.Table, rows: list[int]) -> int:
 def smallest(parts: Sequence[Part], number: int, *, k: int) -> pa.Table | None:
     """Return the sample of one pattern, or nothing if no part has a context of it; only what it keeps is read."""
     keys = [part.keys(number) for part in parts]
-    ordered = np.sort(np.concatenate(keys))
-    if not len(ordered):
+    if not any(map(len, keys)):
         return None
+    ordered = np.sort(np.concatenate(keys))
     different = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     limit = different[min(k, len(different)) - 1]
     near = [np.flatnonzero(own <= limit) for own in keys]

@@ -145,9 +145,9 @@ def batches(
     )
     for block in blocks:
         yield _json_batch(block, path, reading) if kind == "ndjson" else _text_batch(block, path, reading, boundary)
-    if source is not None and source.damaged and claim(LAST):
+    if source is not None and (source.damaged or not source.given) and claim(LAST):
         end = Batch(LAST)
-        end.skipped.add(skips.TRUNCATED, Place(str(path), source.given))
+        end.skipped.add(skips.TRUNCATED if source.damaged else skips.EMPTY_FILE, Place(str(path), source.given))
         yield end
 
 
@@ -281,6 +281,9 @@ def _csv_rows(path: Path, reading: Reading, advance: Advance) -> Iterator[Row]:
         delimiter = "\t" if ".tsv" in path.suffixes else ","
         reader = csv.reader(lines, delimiter=delimiter)
         header = [name.removeprefix("\ufeff").strip() for name in next(reader, [])]
+        if not header:
+            yield 0, skips.TRUNCATED if source is not None and source.damaged else skips.EMPTY_FILE
+            return
         _check_columns(header, path, reading)
         number = 0
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.plots.names import cell_label
 from harness.plots.p_text import format_p
 from harness.plots.style import BLUE, GREY, ORANGE, new_figure
 from harness.result import Result
@@ -40,9 +41,8 @@ def figure(result: Result) -> Figure:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("s(w, A, B): nearer to B  ←  0  →  nearer to A")
     metrics = result.metrics
-    factors = result.factors
     p = format_p(metrics["p"], metrics["log10_p"])
-    title = f"{factors['test']} on {factors['model']}: d = {metrics['d']:.2f}, p = {p}"
+    title = f"{cell_label(result)}: d = {metrics['d']:.2f}, p = {p}"
     axes.set_title(title, loc="left", fontsize=10)
     axes.legend(
         frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.6 / (1.3 + _ROW * len(rows))), ncols=2

@@ -14,5 +14,7 @@ def concept_label(name: str, *, width: int | None = None) -> str:
 
 
 def cell_label(result: Result) -> str:
-    """Return what a figure is about: the test and the model."""
-    return f"{result.factors['test']} on {result.factors['model']}"
+    """Return what a figure is about: the test, the model, and the corpus if its contexts come from one."""
+    kind, _, source = str(result.factors.get("context")).partition("/")
+    corpus = f" in {source.partition('/')[0]}" if kind in ("corpus", "pairs_corpus") else ""
+    return f"{result.factors['test']} on {result.factors['model']}{corpus}"

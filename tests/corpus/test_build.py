@@ -177,13 +177,18 @@ def test_the_same_file_is_not_counted_twice(made: Callable[..., Manifest], tmp_p
         made(file, copy)
 
 
-def test_corpora_that_differ_in_seed_do_not_merge(made: Callable[..., Manifest], tmp_path: Path) -> None:
-    for seed in (0, 1):
-        file = write_ndjson(tmp_path / f"{seed}.ndjson", list(range(seed, 30)))
-        made(file, name=f"s{seed}", settings=Settings(seed=seed))
+@pytest.mark.parametrize(
+    ("choice", "complaint"), [("seed", "another seed"), ("k", "one --k"), ("window", "one --window")]
+)
+def test_corpora_that_differ_in_a_choice_do_not_merge(
+    choice: str, complaint: str, made: Callable[..., Manifest], tmp_path: Path
+) -> None:
+    for value in (1, 2):
+        file = write_ndjson(tmp_path / f"{value}.ndjson", list(range(value, 30)))
+        made(file, name=f"own{value}", settings=Settings(**{choice: value}))
     folder = tmp_path / "corpora"
-    with pytest.raises(HarnessError, match="another seed"):
-        merge_corpora("both", [folder / "s0", folder / "s1"], folder)
+    with pytest.raises(HarnessError, match=complaint):
+        merge_corpora("both", [folder / "own1", folder / "own2"], folder)
 
 
 def test_many_runs_are_united_in_groups(made: Callable[..., Manifest], tmp_path: Path, monkeypatch) -> None:

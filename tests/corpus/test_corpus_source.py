@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness.contexts.sources import context_source
+from harness.corpus.build import Settings
 from harness.corpus.manifest import Manifest
 from harness.errors import HarnessError
+from harness.paths import conf_dir
 from harness.stimuli import load_concept
+from harness.stimuli.yaml_file import read_yaml
 from tests.corpus.conftest import NAMES, WORDS
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -38,6 +41,19 @@ def test_contexts_have_the_window_that_is_asked_for(folder: Path) -> None:
         TEXT.replace("ten. ", "ten.|").split("|")
     )
     assert all(context.stimulus == "rose" for context in source(folder).contexts(WORDS, "rose"))
+
+
+def test_the_window_of_the_build_counts_unless_another_is_asked_for(
+    made: Callable[..., Manifest], tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
+    made(tmp_path / "a.txt", settings=Settings(window=1))
+    shipped = read_yaml(conf_dir() / "context" / "corpus.yaml")
+    config = shipped | {"corpus": "own", "folder": str(tmp_path / "corpora")}
+    texts = {context.text for context in context_source(config).contexts(WORDS, "rose")}
+    assert texts == {"five rose, six", "short-term rose."}
+    texts = {context.text for context in context_source(config | {"window": 2}).contexts(WORDS, "rose")}
+    assert texts == {"four five rose, six seven", "the short-term rose."}
 
 
 def test_fewer_contexts_are_the_first_of_more(folder: Path) -> None:
@@ -102,6 +118,10 @@ def test_the_command_line_builds_merges_lists_and_reports(cli: Cli, tmp_path: Pa
     assert "none: aster, clover" in out
     table = cli("corpus", "report", "both", "--runs", runs, "--format", "csv")[1]
     assert "rose,False,40,30" in table.splitlines()
+    report = json.loads(cli("corpus", "report", "both", "--runs", runs, "--format", "json")[1])
+    assert report["documents"] == unsplit.tally.documents > 0
+    assert {"stimulus": "rose", "cased": False, "found": 40, "kept": 30} in report["stimuli"]
+    assert report["skipped"] == unsplit.tally.skipped.as_json()
 
 
 @pytest.mark.parametrize(

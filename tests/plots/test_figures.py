@@ -18,6 +18,7 @@ from harness.methods.wefat import measure as measure_wefat
 from harness.options import StatsOptions
 from harness.plots import FIGURES, cosines, decades, draw, eatmap, roc, wefat
 from harness.plots.labels import Box, label_points
+from harness.plots.names import cell_label
 from harness.plots.style import INK, new_figure, save
 from harness.result import Result
 from harness.stimuli import load_test
@@ -209,3 +210,12 @@ def test_a_test_of_ones_own_has_no_published_point() -> None:
     result = generated("ibd", "ibd")
     result.factors["test"] = "own"
     assert roc.published_points(result) == {}
+
+
+def test_a_figure_names_the_corpus_that_its_contexts_come_from() -> None:
+    def label(context: str | None) -> str:
+        factors = {"test": "c8", "model": "minilm", "context": context}
+        return cell_label(Result("f" * 64, "finished", {}, factors))
+
+    assert label("corpus/gutenberg/window4/n40") == "c8 on minilm in gutenberg"
+    assert label("templates/may2019") == label(None) == "c8 on minilm"
