@@ -119,10 +119,16 @@ def need_of(row: Mapping[Hashable, Any]) -> Need | None:
 
 def own_numbers(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table without the numbers that it cites of others, where it has its own of the same cell."""
-    cited = [_given(row).get("reported", row["paper"]) != row["paper"] for row in table.to_dict("records")]
-    own = {need_of(row) for row, other in zip(table.to_dict("records"), cited, strict=True) if not other}
-    keep = [not other or need_of(row) not in own for row, other in zip(table.to_dict("records"), cited, strict=True)]
-    return table[keep]
+    rows = table.to_dict("records")
+    cited = [_given(row).get("reported", row["paper"]) != row["paper"] for row in rows]
+    own = {_cell(row) for row, other in zip(rows, cited, strict=True) if not other}
+    return table[[not other or _cell(row) not in own for row, other in zip(rows, cited, strict=True)]]
+
+
+def _cell(row: Mapping[Hashable, Any]) -> tuple[Any, ...]:
+    """Return what a number and the one cited beside it share: a cited paper's pooling and N may be others."""
+    given = _given(row)
+    return (*(row[key] for key in ("model", "test", "method", "variant")), given.get("context"), given.get("encoding"))
 
 
 def _given(row: Mapping[Hashable, Any]) -> dict[str, str]:
@@ -438,10 +444,10 @@ def replicate(
     met, failed = meet(needs_of(table), runs=runs, measure=measure, stand_ins=stand_ins, extra=extra)
     printed = len({row["model"] for row in table.to_dict("records") if need_of(row) is not None})
     by_model = not stand_ins.models or printed == 1
-    return Replication(name, _lines(met, table) if by_model else [], met, reasons_of(met), failed)
+    return Replication(name, lines_met(met, table) if by_model else [], met, reasons_of(met), failed)
 
 
-def _lines(met: Sequence[Met], table: pd.DataFrame) -> list[Line]:
+def lines_met(met: Sequence[Met], table: pd.DataFrame) -> list[Line]:
     """Set every measured cell beside the numbers that it was measured for."""
     needs = [need_of(row) for row in table.to_dict("records")]
     # What a cell was asked to be it is: only choices that are no key of the config tell its numbers apart.
