@@ -111,12 +111,7 @@ def _about(found: Audit) -> list[str]:
     written = time.strftime("%Y-%m-%d", time.gmtime())
     command = str(found.record.get("command") or "")
     lines = [f"Audited {written}, from result files. Command of the sweep: {command}"]
-    plan = found.record.get("frozen_plan")
-    if plan:
-        lines.append(
-            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}; {plan['added']:,} cells of "
-            f"this sweep were added to the plan, {plan['left_out']:,} of it were left out."
-        )
+    lines += found.planned()
     return lines
 
 

@@ -46,6 +46,16 @@ class Audit:
         """The time that measuring all cells took, added up."""
         return sum(result.seconds for result in self.cells.results)
 
+    def planned(self) -> list[str]:
+        """Say which cells were planned before the sweep and which were added, if a plan was frozen."""
+        plan = self.record.get("frozen_plan")
+        if not plan:
+            return []
+        return [
+            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}; {plan['added']:,} cells of "
+            f"this sweep were added to the plan, {plan['left_out']:,} of it were left out."
+        ]
+
 
 def audit(
     runs: Path,

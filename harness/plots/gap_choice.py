@@ -28,6 +28,7 @@ def figure(results: Sequence[Result], *, level: float) -> Figure:
             faces = [colour if row["p_item"] < level else "white" for row in rows]
             axes.scatter(gaps, d, s=20, c=faces, edgecolors=colour, zorder=3)
         axes.axhline(0, color=GREY, linewidth=0.8)
+        axes.xaxis.get_major_locator().set_params(integer=True)
         axes.set_xlabel("words between target and attribute, at most")
         axes.set_title(test, loc="left", fontsize=10)
     grid[0].set_ylabel("d")
