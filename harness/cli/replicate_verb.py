@@ -128,7 +128,7 @@ def _measure(configs: list[dict[str, Any]], runs: Path, argv: list[str]) -> list
 
 def _console() -> Console:
     console = Console()
-    console.width = max(console.width, 120)
+    console.width = max(console.width, 150)
     return console
 
 
@@ -186,7 +186,7 @@ def _grid(entries: Sequence[Entry], labels: Sequence[str]) -> Table:
     for i in shown:
         table.add_column(labels[i], no_wrap=True)
     for source, model in columns:
-        table.add_column(f"{model}\n{source}", justify="right")
+        table.add_column(f"{model}\n{source}", justify="right", overflow="fold")
     for place in places:
         table.add_row(*(place[i] for i in shown), *(_entry(found.get((place, *column))) for column in columns))
     return table
