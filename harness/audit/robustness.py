@@ -248,9 +248,11 @@ def _words_in_words(found: Audit) -> list[str]:
     unsafe = [row for row in found.reliability if not row.sign_safe]
     if not unsafe:
         return []
-    listed = ", ".join(f"{row.test} on {row.model} ({row.word})" for row in unsafe[:4])
+    listed = ", ".join(
+        f"{row.test} on {row.model} ({row.decider}; {row.decided} of {row.vectors})" for row in unsafe[:4]
+    )
     more = f" and {len(unsafe) - 4} more" if len(unsafe) > 4 else ""
-    return [f"A single word decides the sign of {listed}{more}."]
+    return [f"A single word decides the sign, in some or all vectors, of {listed}{more}."]
 
 
 def _counts(found: Audit) -> str:
