@@ -28,6 +28,19 @@ def sweep_factors(runs: Path, sweep: str) -> dict[str, dict[str, Any]]:
     return dict(record["factors"])
 
 
+def full_sweep_id(runs: Path, given: str) -> str:
+    """Return the sweep that is meant: an id, its first digits, or ``last`` for the one recorded last."""
+    files = sorted((runs / "sweeps").glob("*/sweep.json"), key=lambda path: path.stat().st_mtime)
+    known = [path.parent.name for path in files]
+    if given == "last" and known:
+        return known[-1]
+    matches = [name for name in known if name.startswith(given)]
+    if len(matches) != 1:
+        listed = f" Recorded are {', '.join(known[-8:])}, and `last` means {known[-1]}." if known else ""
+        raise HarnessError(f"No sweep {given!r} is recorded under {runs}.{did_you_mean(given, known)}{listed}")
+    return matches[0]
+
+
 def load_results(runs: str | Path | None = None, *, sweep: str | None = None) -> pd.DataFrame:
     """Return the recorded cells as a data frame, one row a cell.
 
@@ -36,7 +49,8 @@ def load_results(runs: str | Path | None = None, *, sweep: str | None = None) ->
     runs
         The folder of runs; by default ``HARNESS_RUNS`` or ``runs``.
     sweep
-        Only the cells of this sweep, in the order asked.
+        Only the cells of this sweep, in the order asked: its id, the first digits of it, or ``last``. A cell whose file
+        is gone stands as ``missing``.
     """
     import pandas as pd
 
@@ -45,16 +59,22 @@ def load_results(runs: str | Path | None = None, *, sweep: str | None = None) ->
     if sweep is None:
         rows = [result.row() for result in store]
     else:
-        rows = []
-        for key, factors in sweep_factors(folder, sweep).items():
-            result = store.read(key)
-            if result is not None:
-                result.factors = factors
-                rows.append(result.row())
+        asked = sweep_factors(folder, full_sweep_id(folder, sweep))
+        rows = [_row(store, key, factors) for key, factors in asked.items()]
     if not rows:
         raise HarnessError(f"No cell is recorded under {folder}; `harness run experiment=demo` records the first ones.")
     table = pd.DataFrame(rows)
     return table[[*COLUMNS, *(name for name in table.columns if name not in COLUMNS)]]
+
+
+def _row(store: ResultStore, key: str, factors: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of a cell as a sweep asked for it; one without a readable file is missing, not left out."""
+    result = store.read(key)
+    if result is None:
+        gone = {"fingerprint": key, "status": "missing", "reason": "no result file can be read"}
+        return {**dict.fromkeys(COLUMNS), **factors, **gone}
+    result.factors = factors
+    return result.row()
 
 
 def as_text(table: pd.DataFrame, form: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, did_you_mean
 from harness.result import Result, ResultStore
-from harness.tables import sweep_factors
+from harness.tables import full_sweep_id, sweep_factors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,19 +109,6 @@ def load_recorded(runs: Path, *, sweep: str | None = None) -> Recorded:
     if not results:
         raise HarnessError(f"No cell is recorded under {runs}; `harness run experiment=demo` records the first ones.")
     return Recorded(runs, results, None if sweep is None else full_sweep_id(runs, sweep), lost)
-
-
-def full_sweep_id(runs: Path, given: str) -> str:
-    """Return the sweep that is meant: an id, its first digits, or ``last`` for the one recorded last."""
-    files = sorted((runs / "sweeps").glob("*/sweep.json"), key=lambda path: path.stat().st_mtime)
-    known = [path.parent.name for path in files]
-    if given == "last" and known:
-        return known[-1]
-    matches = [name for name in known if name.startswith(given)]
-    if len(matches) != 1:
-        listed = f" Recorded are {', '.join(known[-8:])}, and `last` means {known[-1]}." if known else ""
-        raise HarnessError(f"No sweep {given!r} is recorded under {runs}.{did_you_mean(given, known)}{listed}")
-    return matches[0]
 
 
 def frame(results: Iterable[Result], *, names: Sequence[str] | None = None) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,13 +29,16 @@ class Reliability:
     d : float
         The effect size of all words (ddof 1).
     word, word_set : str
-        The word that carries the result: without it d is nearest to zero, or furthest beyond. And its set.
-    without : float
-        d without that word.
+        The word that carries the result in most vectors: without it d is nearest to zero, or furthest beyond. And its
+        set.
+    with_word, without : float
+        d with and without that word, over the vectors that hold it.
     low, high : float
         The smallest and largest d with one word left out.
-    sign_safe : bool
-        Whether no single word decides the sign, in any vector.
+    decided : int
+        Vectors in which a single word decides the sign.
+    decider : str
+        The word that does in most of them; empty where none does.
     half_spread : float
         Standard deviation of d over random halves of X and Y.
     half_agreement : float
@@ -48,12 +51,31 @@ class Reliability:
     d: float
     word: str
     word_set: str
+    with_word: float
     without: float
     low: float
     high: float
-    sign_safe: bool
+    decided: int
+    decider: str
     half_spread: float
     half_agreement: float
+
+    @property
+    def sign_safe(self) -> bool:
+        """Whether no single word decides the sign, in any vector."""
+        return not self.decided
+
+
+@dataclass(frozen=True)
+class _Vector:
+    """What single words and halves do to one vector of associations."""
+
+    d: float
+    carrier: tuple[str, str]
+    without: dict[tuple[str, str], float]
+    safe: bool
+    spread: float
+    agree: float
 
 
 @dataclass(frozen=True)
@@ -105,7 +127,7 @@ def reliability(
     results: Sequence[Result], groups: Sequence[AssociationGroup], *, splits: int = SPLITS, seed: int = 0
 ) -> tuple[list[Reliability], SplitHalf | None]:
     """Return what single words are worth in each test on each model, and the split-half correlation over tests."""
-    gathered: dict[tuple[str, str], list[dict[str, float | str | bool]]] = {}
+    gathered: dict[tuple[str, str], list[_Vector]] = {}
     firsts: dict[tuple[str, str], list[FloatArray]] = {}
     seconds: dict[tuple[str, str], list[FloatArray]] = {}
     for group in groups:
@@ -121,18 +143,16 @@ def reliability(
             key = (group.test, model)
             sign = np.sign(whole[row]) or 1.0
             word = int(np.nanargmin(sign * without[row]))
+            sets = ["X"] * n_x + ["Y"] * len(group.y_words)
             gathered.setdefault(key, []).append(
-                {
-                    "d": float(whole[row]),
-                    "word": group.words[word],
-                    "set": "X" if word < n_x else "Y",
-                    "without": float(without[row, word]),
-                    "low": float(np.nanmin(without[row])),
-                    "high": float(np.nanmax(without[row])),
-                    "safe": bool((np.sign(without[row]) == sign).all()),
-                    "spread": float(np.concatenate([one[:, row], other[:, row]]).std()),
-                    "agree": float(((np.sign(one[:, row]) == sign) & (np.sign(other[:, row]) == sign)).mean()),
-                }
+                _Vector(
+                    d=float(whole[row]),
+                    carrier=(group.words[word], sets[word]),
+                    without=dict(zip(zip(group.words, sets, strict=True), without[row].tolist(), strict=True)),
+                    safe=bool((np.sign(without[row]) == sign).all()),
+                    spread=float(np.concatenate([one[:, row], other[:, row]]).std()),
+                    agree=float(((np.sign(one[:, row]) == sign) & (np.sign(other[:, row]) == sign)).mean()),
+                )
             )
             firsts.setdefault(key, []).append(one[:, row])
             seconds.setdefault(key, []).append(other[:, row])
@@ -141,25 +161,30 @@ def reliability(
     return rows, _split_half(firsts, seconds)
 
 
-def _summary(test: str, model: str, vectors: list[dict[str, float | str | bool]]) -> Reliability:
-    (word, word_set), _ = Counter((str(v["word"]), str(v["set"])) for v in vectors).most_common(1)[0]
-    median = {
-        name: float(np.median([float(v[name]) for v in vectors])) for name in ("d", "low", "high", "spread", "agree")
-    }
-    carried = [float(v["without"]) for v in vectors if v["word"] == word]
+def _summary(test: str, model: str, vectors: Sequence[_Vector]) -> Reliability:
+    carrier = Counter(vector.carrier for vector in vectors).most_common(1)[0][0]
+    holding = [vector for vector in vectors if carrier in vector.without]
+    # In a vector whose sign one word decides, that word is the one that carries it.
+    deciders = Counter(vector.carrier[0] for vector in vectors if not vector.safe)
+
+    def median(values: Iterable[float]) -> float:
+        return float(np.median(list(values)))
+
     return Reliability(
         test=test,
         model=model,
         vectors=len(vectors),
-        d=median["d"],
-        word=word,
-        word_set=word_set,
-        without=float(np.median(carried)),
-        low=median["low"],
-        high=median["high"],
-        sign_safe=all(bool(v["safe"]) for v in vectors),
-        half_spread=median["spread"],
-        half_agreement=median["agree"],
+        d=median(vector.d for vector in vectors),
+        word=carrier[0],
+        word_set=carrier[1],
+        with_word=median(vector.d for vector in holding),
+        without=median(vector.without[carrier] for vector in holding),
+        low=median(np.nanmin(list(vector.without.values())) for vector in vectors),
+        high=median(np.nanmax(list(vector.without.values())) for vector in vectors),
+        decided=deciders.total(),
+        decider=deciders.most_common(1)[0][0] if deciders else "",
+        half_spread=median(vector.spread for vector in vectors),
+        half_agreement=median(vector.agree for vector in vectors),
     )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.beside import TOLERANCE, Printed, difference, measured, printed_beside
+from harness.audit.vocabulary import reduced_to_vocabulary
+from harness.beside import DESCRIPTIONS, TOLERANCE, Printed, difference, measured, printed_beside
 from harness.cell import Cell, compatible, fingerprint
 from harness.encoders.weights import find_weights
 from harness.errors import HarnessError
@@ -33,6 +34,9 @@ PEOPLE = "human"
 DIRECT = ("context", "encoding", "pooling", "layer", "association")
 """Keys of a published ``choice`` that are keys of a config."""
 
+REDDIT = "reddit"
+"""The context of guo2021 and husse2022: a dump of Reddit's comments of 2014."""
+
 VALENCE = "valence"
 """The test of which omrani2023 prints the categories as if they were tests."""
 
@@ -40,19 +44,26 @@ P_OF = {"d": "p", "level2_x_d": "level2_x_p", "level2_y_d": "level2_y_p", "r": "
 """The p-value that gives the verdict on a statistic."""
 
 
+LEVELS = {"husse2022": 0.01}
+"""Below which p a paper calls a number significant, where it is not .05."""
+
 NO_EFFECTS = frozenset({"p", "n", "n_x", "n_a"})
 """Printed numbers that are shown, and not counted as replicated effects."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """A cell that a table needs, as overrides of the config, and how many printed numbers it stands for."""
+    """A cell that a table needs, as overrides of the config, and how many printed numbers it stands for.
+
+    ``reduced``: the targets are those that are one piece of the model's vocabulary, whatever the method.
+    """
 
     model: str
     test: str
     method: str
     variant: str
     choices: tuple[tuple[str, str], ...]
+    reduced: bool = False
     numbers: int = 0
 
     def overrides(self) -> list[str]:
@@ -87,26 +98,54 @@ class Line:
     same_verdict: bool | None
     stand_in: bool
     dropped: tuple[str, ...]
+    choice: str = ""
 
 
 def needs_of(table: pd.DataFrame) -> list[Need]:
     """Return the cells that a published table needs, in its order; rows of people and of comparisons need none."""
-    found: Counter[Need] = Counter()
-    for row in table.to_dict("records"):
-        if row["model"] in {PEOPLE, ""} or row["method"] == "" or row["test"] == "":
-            continue
-        test = VALENCE if row["method"] in {"sc-weat", "valnorm"} else row["test"]
-        found[Need(row["model"], test, row["method"], row["variant"], _choices(row))] += 1
+    found = Counter(need for row in table.to_dict("records") if (need := need_of(row)) is not None)
     return [replace(need, numbers=number) for need, number in found.items()]
+
+
+def need_of(row: Mapping[Hashable, Any]) -> Need | None:
+    """Return the cell that a printed number needs; None for people, and for comparisons of cells."""
+    if row["model"] in {PEOPLE, ""} or row["method"] == "" or row["test"] == "":
+        return None
+    test = VALENCE if row["method"] in {"sc-weat", "valnorm"} else row["test"]
+    given = _given(row)
+    reduced = given.get("words") == "reduced" and given.get("association") == "cosine"
+    return Need(row["model"], test, row["method"], row["variant"], _choices(row), reduced)
+
+
+def own_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without the numbers that it cites of others, where it has its own of the same cell."""
+    rows = table.to_dict("records")
+    cited = [_given(row).get("reported", row["paper"]) != row["paper"] for row in rows]
+    own = {_cell(row) for row, other in zip(rows, cited, strict=True) if not other}
+    return table[[not other or _cell(row) not in own for row, other in zip(rows, cited, strict=True)]]
+
+
+def _cell(row: Mapping[Hashable, Any]) -> tuple[Any, ...]:
+    """Return what a number and the one cited beside it share: a cited paper's pooling and N may be others."""
+    given = _given(row)
+    return (*(row[key] for key in ("model", "test", "method", "variant")), given.get("context"), given.get("encoding"))
+
+
+def _given(row: Mapping[Hashable, Any]) -> dict[str, str]:
+    return dict(part.split("=", 1) for part in str(row["choice"]).split(";") if "=" in part)
 
 
 def _choices(row: Mapping[Hashable, Any]) -> tuple[tuple[str, str], ...]:
     """Return a printed row's choices as keys of a config."""
-    given = dict(part.split("=", 1) for part in str(row["choice"]).split(";") if "=" in part)
+    given = _given(row)
     chosen = {key: given[key] for key in DIRECT if key in given}
+    if row["method"] == "ceat":
+        chosen |= {"stats.ceat_samples": given["N"]} if "N" in given else {}
+        chosen |= {"stats.ceat_mode": "fixed"} if given.get("sentences") == "fixed" else {}
     if row["method"] == "lpbs" or given.get("association") == "probability":
         chosen = {key: value for key, value in chosen.items() if key != "encoding"} | {"association": "probability"}
         chosen |= {} if chosen.get("context") == "reddit" else {"context": "pairs"}
+        chosen |= {"stats": "kurita2019"} if row["method"] == "lpbs" and row["paper"] == "husse2022" else {}
         chosen |= {"stats.lpbs_targets": "reduced"} if given.get("words") == "reduced" else {}
     if row["paper"] == "omrani2023":
         chosen |= {"pooling": "last", "stats": "omrani2023"}
@@ -137,8 +176,7 @@ def unavailable(need: Need, *, runs: Path, extra: Sequence[str] = ()) -> str | N
     for group in ("context", "association"):
         name = dict(need.choices).get(group)
         if name is not None and config_file(group, name) is None:
-            here = "pairs_corpus" if dict(need.choices).get("association") == "probability" else "corpus"
-            more = f": --set context={here} puts a corpus that is here in its place" if group == "context" else ""
+            more = ": --corpus NAME puts a corpus that is here in its place" if group == "context" else ""
             return f"{group} {name} is not on this machine{more}"
     path = config_file("model", need.model)
     if path is None:
@@ -179,38 +217,116 @@ def composer() -> Iterator[Callable[[Sequence[str]], dict[str, Any]]]:
         yield compose
 
 
+@dataclass(frozen=True)
+class StandIns:
+    """What takes the place of models and of the Reddit dump that are not on this machine."""
+
+    models: tuple[str, ...] = ()
+    corpus: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.models or self.corpus)
+
+    def of(self, need: Need) -> list[Need]:
+        """Return the cells to measure for a published one: one a model, in the corpus that is here."""
+        choices = dict(need.choices)
+        if self.corpus is not None and choices.get("context") == REDDIT:
+            pairs = choices.get("association") == "probability"
+            choices |= {"context": "pairs_corpus" if pairs else "corpus", "context.corpus": self.corpus}
+        found = replace(need, choices=tuple(choices.items()))
+        return [replace(found, model=model) for model in self.models] or [found]
+
+
+NO_STAND_INS = StandIns()
+
+
+@dataclass(frozen=True)
+class Met:
+    """A published cell, the model that it was measured on, and the result, or the reason why there is none."""
+
+    need: Need
+    model: str
+    config: dict[str, Any] | None
+    result: Result | None
+    reason: str = ""
+
+
 @dataclass
 class Replication:
-    """A published table and what became of the cells that it needs."""
+    """A published table and what became of the cells that it needs; ``unavailable`` and ``failed`` by the reason."""
 
     name: str
     lines: list[Line]
-    cells: int
+    met: list[Met]
     unavailable: dict[str, list[Need]]
     failed: list[tuple[str, str]]
 
+    @property
+    def cells(self) -> int:
+        """How many distinct cells were measured."""
+        return len({met.result.fingerprint for met in self.met if met.result is not None})
 
-def cells_to_run(
-    needs: Sequence[Need], *, runs: Path, extra: Sequence[str] = ()
-) -> tuple[list[dict[str, Any]], dict[str, list[Need]]]:
-    """Return the configs of the cells that can be measured here, and the others by the reason why not."""
-    reasons: dict[str, list[Need]] = {}
-    configs: dict[str, dict[str, Any]] = {}
+
+def meet(
+    needs: Sequence[Need],
+    *,
+    runs: Path,
+    measure: Callable[[list[dict[str, Any]]], list[tuple[str, str]]],
+    stand_ins: StandIns = NO_STAND_INS,
+    extra: Sequence[str] = (),
+) -> tuple[list[Met], list[tuple[str, str]]]:
+    """Measure the cells that are missing; return what became of each, and the cells that failed."""
+    asked = _asked(needs, runs=runs, stand_ins=stand_ins, extra=extra)
+    configs = {key: config for *_, key, config in asked if config is not None}
+    failed = measure(list(configs.values())) if configs else []
+    store = ResultStore(runs)
+    met = []
+    for need, model, reason, key, config in asked:
+        found = store.read(key) if key else None
+        if found is None:
+            met.append(Met(need, model, config, None, reason or "no result was recorded"))
+        elif found.status != "finished":
+            met.append(Met(need, model, config, None, f"{found.status}: {found.reason}"))
+        else:
+            met.append(Met(need, model, config, found))
+    return met, failed
+
+
+def _asked(
+    needs: Sequence[Need], *, runs: Path, stand_ins: StandIns, extra: Sequence[str]
+) -> list[tuple[Need, str, str, str, dict[str, Any] | None]]:
+    """Return for each need and model the reason why it cannot be measured here, or its fingerprint and config."""
+    found: list[tuple[Need, str, str, str, dict[str, Any] | None]] = []
     why: dict[tuple[str, str, tuple[tuple[str, str], ...]], str | None] = {}
+    composed: dict[Need, tuple[str, str, dict[str, Any] | None]] = {}
     with composer() as compose:
         for need in needs:
-            key = (need.model, need.method, need.choices)
-            if key not in why:
-                why[key] = unavailable(_without(need, extra), runs=runs, extra=extra)
-            reason = why[key]
-            if reason is None:
-                config = compose([*need.overrides(), f"paths.runs='{runs}'", *extra])
-                reason, identity = _meaning(config)
-                if reason is None:
-                    configs.setdefault(identity, config)
-            if reason is not None:
-                reasons.setdefault(reason, []).append(need)
-    return list(configs.values()), reasons
+            for cell in stand_ins.of(need):
+                alone = replace(cell, numbers=0)
+                key = (cell.model, cell.method, cell.choices)
+                if key not in why:
+                    why[key] = unavailable(_without(cell, extra), runs=runs, extra=extra)
+                if alone not in composed:
+                    composed[alone] = (
+                        (str(why[key]), "", None)
+                        if why[key] is not None
+                        else _composed(alone, compose, [f"paths.runs='{runs}'", *extra])
+                    )
+                found.append((need, cell.model, *composed[alone]))
+    return found
+
+
+def _composed(
+    need: Need, compose: Callable[[Sequence[str]], dict[str, Any]], extra: Sequence[str]
+) -> tuple[str, str, dict[str, Any] | None]:
+    config = compose([*need.overrides(), *extra])
+    try:
+        if need.reduced:
+            config = reduced_to_vocabulary(config)
+    except HarnessError as error:
+        return str(error), "", None
+    reason, identity = _meaning(config)
+    return (reason, "", None) if reason else ("", identity, config)
 
 
 def _without(need: Need, extra: Sequence[str]) -> Need:
@@ -228,18 +344,24 @@ def _meaning(config: dict[str, Any]) -> tuple[str | None, str]:
         return str(error), ""
 
 
+def level_of(table: pd.DataFrame) -> float:
+    """Return the p below which the paper of a table calls a number significant."""
+    return LEVELS.get(str(table["paper"].iloc[0]), SIGNIFICANT)
+
+
 def lines_of(results: Sequence[Result], table: pd.DataFrame) -> list[Line]:
     """Set every finished cell beside the table."""
+    level = level_of(table)
     lines = []
     for result in sorted(results, key=lambda one: natural_key(str(one.factors["test"]))):
         for name, printed in printed_beside(result, table).items():
             ours = measured(result, name)
             if ours is not None:
-                lines.append(_line(result, name, ours, printed))
+                lines.append(_line(result, name, ours, printed, level))
     return lines
 
 
-def _line(result: Result, name: str, ours: float | str, printed: Printed) -> Line:
+def _line(result: Result, name: str, ours: float | str, printed: Printed, level: float) -> Line:
     stand_in = printed.model != result.factors["model"]
     gap = difference(result, printed)
     agrees: bool | None = None
@@ -265,7 +387,7 @@ def _line(result: Result, name: str, ours: float | str, printed: Printed) -> Lin
         difference=gap,
         agrees=agrees,
         same_sign=same_sign,
-        same_verdict=(p < SIGNIFICANT) == printed.significant if known and p is not None else None,
+        same_verdict=(p < level) == printed.significant if known and p is not None else None,
         stand_in=stand_in,
         dropped=tuple(result.dropped),
     )
@@ -301,6 +423,7 @@ def replicate(
     *,
     runs: Path,
     measure: Callable[[list[dict[str, Any]]], list[tuple[str, str]]],
+    stand_ins: StandIns = NO_STAND_INS,
     extra: Sequence[str] = (),
 ) -> Replication:
     """Measure what a published table still needs, and set ours beside it.
@@ -313,13 +436,51 @@ def replicate(
         The folder of runs.
     measure
         Runs the configs as a sweep; returns the cells that failed, with the reason.
+    stand_ins
+        Models and a corpus in place of the paper's: ours are shown and not judged.
     extra
-        Overrides for every cell: another model, a corpus, a preset.
+        Overrides for every cell, such as a preset.
     """
-    table = load_published(name)
-    configs, reasons = cells_to_run(needs_of(table), runs=runs, extra=extra)
-    failed = measure(configs) if configs else []
-    store = ResultStore(runs)
-    keys = [fingerprint(Cell.from_config(config).identity()) for config in configs]
-    results = [result for key in keys if (result := store.finished(key)) is not None]
-    return Replication(name, lines_of(results, table), len(results), reasons, failed)
+    table = own_numbers(load_published(name))
+    met, failed = meet(needs_of(table), runs=runs, measure=measure, stand_ins=stand_ins, extra=extra)
+    printed = len({row["model"] for row in table.to_dict("records") if need_of(row) is not None})
+    by_model = not stand_ins.models or printed == 1
+    return Replication(name, lines_met(met, table) if by_model else [], met, reasons_of(met), failed)
+
+
+def lines_met(met: Sequence[Met], table: pd.DataFrame) -> list[Line]:
+    """Set every measured cell beside the numbers that it was measured for."""
+    needs = [need_of(row) for row in table.to_dict("records")]
+    # What a cell was asked to be it is: only choices that are no key of the config tell its numbers apart.
+    choices = [_but(row["choice"], DIRECT) for row in table.to_dict("records")]
+    known = table.assign(choice=choices)
+    lines = []
+    for one in met:
+        if one.result is not None:
+            rows = [need == replace(one.need, numbers=0) for need in needs]
+            said = place_of(table[rows].to_dict("records")[0])
+            lines += [replace(line, choice=said) for line in lines_of([one.result], known[rows])]
+    return sorted(lines, key=lambda line: natural_key(line.test))
+
+
+def _but(choice: str, keys: Collection[str]) -> str:
+    return ";".join(part for part in choice.split(";") if part.partition("=")[0] not in keys)
+
+
+def place_of(row: Mapping[Hashable, Any]) -> str:
+    """Return the choices of a printed number as a reader tells them apart: targets, context, encoding, words."""
+    shown = _but(str(row["choice"]), DESCRIPTIONS - {"words", "attributes", "prompt"})
+    parts = [str(row["variant"]), *(part.partition("=")[2] for part in shown.split(";"))]
+    return " ".join(dict.fromkeys(filter(None, parts)))
+
+
+def reasons_of(met: Sequence[Met]) -> dict[str, list[Need]]:
+    """Return the cells that have no result, by the reason, each under the model that was asked for."""
+    found: dict[str, Counter[Need]] = {}
+    for one in met:
+        if one.result is None:
+            cell = replace(one.need, model=one.model, numbers=0)
+            found.setdefault(one.reason, Counter())[cell] += one.need.numbers
+    return {
+        reason: [replace(need, numbers=numbers) for need, numbers in needs.items()] for reason, needs in found.items()
+    }

@@ -111,12 +111,7 @@ def _about(found: Audit) -> list[str]:
     written = time.strftime("%Y-%m-%d", time.gmtime())
     command = str(found.record.get("command") or "")
     lines = [f"Audited {written}, from result files. Command of the sweep: {command}"]
-    plan = found.record.get("frozen_plan")
-    if plan:
-        lines.append(
-            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}; {plan['added']:,} cells of "
-            f"this sweep were added to the plan, {plan['left_out']:,} of it were left out."
-        )
+    lines += found.planned()
     return lines
 
 
@@ -227,13 +222,17 @@ def _link(store: ResultStore, fingerprint: str, folder: Path) -> Link:
 def _reliability(found: Audit, drawn: dict[str, Path]) -> str:
     rows: list[list[Entry]] = []
     for r in found.reliability:
-        row: list[Entry] = [r.test, r.model, r.vectors, r.d, r.word, r.word_set, r.without, r.low, r.high]
-        rows.append([*row, "no" if r.sign_safe else "yes", r.half_spread, r.half_agreement])
+        row: list[Entry] = [r.test, r.model, r.vectors, r.d, r.low, r.high, r.word, r.word_set, r.with_word, r.without]
+        rows.append([*row, r.decided, r.decider, r.half_spread, r.half_agreement])
     if not rows:
         return paragraphs(["No cell records the associations of its words."])
-    head = ["test", "model", "vectors", "d", "carried by", "set", "d without it", "smallest d", "largest d"]
-    head += ["one word decides the sign", "spread over halves", "halves agree in sign"]
-    notes = ["d with one target word left out, and over random halves of X and of Y; medians where cells differ."]
+    head = ["test", "model", "vectors", "d", "smallest d", "largest d", "carried by", "set", "d with it"]
+    head += ["d without it", "one word decides the sign in", "mostly", "spread over halves", "halves agree in sign"]
+    notes = [
+        "d with one target word left out, and over random halves of X and of Y; medians over the vectors "
+        "of associations that the cells of a test and model recorded. d with and without the word "
+        "that carries most of them is over those that hold it."
+    ]
     if found.split_half is not None:
         half = found.split_half
         notes.append(

@@ -46,6 +46,16 @@ class Audit:
         """The time that measuring all cells took, added up."""
         return sum(result.seconds for result in self.cells.results)
 
+    def planned(self) -> list[str]:
+        """Say which cells were planned before the sweep and which were added, if a plan was frozen."""
+        plan = self.record.get("frozen_plan")
+        if not plan:
+            return []
+        return [
+            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}; {plan['added']:,} cells of "
+            f"this sweep were added to the plan, {plan['left_out']:,} of it were left out."
+        ]
+
 
 def audit(
     runs: Path,
@@ -238,9 +248,11 @@ def _words_in_words(found: Audit) -> list[str]:
     unsafe = [row for row in found.reliability if not row.sign_safe]
     if not unsafe:
         return []
-    listed = ", ".join(f"{row.test} on {row.model} ({row.word})" for row in unsafe[:4])
+    listed = ", ".join(
+        f"{row.test} on {row.model} ({row.decider}; {row.decided} of {row.vectors})" for row in unsafe[:4]
+    )
     more = f" and {len(unsafe) - 4} more" if len(unsafe) > 4 else ""
-    return [f"A single word decides the sign of {listed}{more}."]
+    return [f"A single word decides the sign, in some or all vectors, of {listed}{more}."]
 
 
 def _counts(found: Audit) -> str:

@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
     folder = arguments.out or runs / "sweeps" / str(found.cells.sweep) / "audit"
     files = write_report(found, folder.resolve(), figures=not arguments.no_figures)
     print("\n".join(summary(found)))
-    for line in found.cells.trouble():
+    for line in [*found.planned(), *found.cells.trouble()]:
         print(line)
     if not arguments.no_tracking and _log(found, runs, files):
         print(f"logged to the MLflow run of sweep {found.cells.sweep}")

@@ -21,7 +21,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--format", choices=FORMATS, help="default: by the ending of --out, else csv")
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("--out", type=Path, help="a file (default: standard output)")
-    parser.add_argument("--sweep", help="only the cells of this sweep")
+    parser.add_argument("--sweep", help="only the cells of this sweep; `last` is the one recorded last")
     parser.add_argument("--columns", help="only these columns, separated by commas")
     parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
     arguments = parser.parse_args(argv)

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
+from harness.errors import HarnessError
 from harness.paths import runs_dir
 
 if TYPE_CHECKING:
-    from harness.audit.replicate import Line, Need, Replication
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from harness.audit.paper_grid import Entry
+    from harness.audit.replicate import Line, Need, Replication, StandIns
 
 DESCRIPTION = """Measure what a published table needs and is not measured yet, and print ours beside it: difference,
-agreement within ±.011, sign, and verdict where the paper's is known. Without a name: the stored tables, and how much of
-each can be measured on this machine."""
+agreement within ±.011, sign, and verdict where the paper's is known. Models and a corpus that are on this machine can
+stand in for the paper's: then ours are shown beside the paper's, and not judged. Without a name: what can be
+replicated, and how much of each can be measured on this machine. Numbers also go to replications/ in the folder of
+runs, as CSV, and figures as PNG and SVG."""
+
+_PLACE = "replications"
 
 _FEW = 3
 
@@ -26,19 +36,73 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="harness replicate", description=DESCRIPTION)
     parser.add_argument("name", nargs="?", help="a table, such as caliskan2017.tableS1 or wolfe2024.table4")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an override for every cell")
-    parser.add_argument("--model", help="measure on this model in place of the paper's: shown, and not judged")
+    parser.add_argument(
+        "--models", "--model", default="", metavar="A,B", help="measure on these models in place of the paper's"
+    )
+    parser.add_argument("--corpus", metavar="NAME", help="a built corpus in place of the Reddit dump of the papers")
+    parser.add_argument("--repeats", type=int, default=10, help="measurements behind a runtime (default: 10)")
     parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
     arguments = parser.parse_args(argv)
     runs = runs_dir(arguments.runs)
-    extra = [*arguments.set, *([f"model={arguments.model}"] if arguments.model else [])]
+    if arguments.repeats < 1:
+        raise HarnessError(f"--repeats {arguments.repeats}: must be 1 or more.")
     if arguments.name is None:
         _list(runs)
         return 0
-    from harness.audit.replicate import replicate
+    from harness.audit.husse2022 import STUDIES
+    from harness.audit.replicate import StandIns, replicate
 
-    found = replicate(arguments.name, runs=runs, measure=lambda configs: _measure(configs, runs, argv), extra=extra)
-    _print(found)
+    models = tuple(dict.fromkeys(filter(None, arguments.models.split(","))))
+    stand_ins = StandIns(models, arguments.corpus)
+
+    def measure(configs: list[dict[str, Any]]) -> list[tuple[str, str]]:
+        return _measure(configs, runs, argv)
+
+    if arguments.name in STUDIES:
+        return _study(arguments, runs, stand_ins, measure)
+    found = replicate(arguments.name, runs=runs, measure=measure, stand_ins=stand_ins, extra=arguments.set)
+    _print(found, runs, stand_ins)
     return 1 if found.failed else 0
+
+
+def _study(
+    arguments: argparse.Namespace,
+    runs: Path,
+    stand_ins: StandIns,
+    measure: Callable[[list[dict[str, Any]]], list[tuple[str, str]]],
+) -> int:
+    """Make a table of comparisons or a figure of the paper from our own cells."""
+    from harness.audit.husse2022 import STUDIES, Settings
+    from harness.audit.paper_grid import OURS, as_frame
+    from harness.audit.replicate import meet, reasons_of
+
+    study = STUDIES[arguments.name]
+    met, failed = meet(study.needs(), runs=runs, measure=measure, stand_ins=stand_ins, extra=arguments.set)
+    made = study.make(met, Settings(runs, stand_ins.models, arguments.repeats))
+    console = _console()
+    if made.entries:
+        console.print(_grid(made.entries, made.labels))
+    for note in made.notes:
+        _say(console, note)
+    _trouble(console, failed, reasons_of(met))
+    files = _saved(runs, arguments.name, as_frame(made.entries, made.labels), made.figure)
+    cells = len({one.result.fingerprint for one in met if one.result is not None})
+    ours = sum(entry.source == OURS and entry.value is not None for entry in made.entries)
+    _say(console, f"{arguments.name} ({study.title}): {ours} numbers of ours from {cells} cells.")
+    if ours:
+        _say(console, f"written: {', '.join(str(file) for file in files)}")
+    return 1 if failed else 0
+
+
+def _saved(runs: Path, name: str, table: pd.DataFrame, figure: Figure | None) -> list[Path]:
+    from harness.plots.style import save
+
+    folder = runs / _PLACE
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.csv"
+    table.to_csv(path, index=False)
+    # `save` puts the ending in the place of the last dot's.
+    return [path, *(save(figure, folder / f"{name}.figure") if figure is not None else [])]
 
 
 def _measure(configs: list[dict[str, Any]], runs: Path, argv: list[str]) -> list[tuple[str, str]]:
@@ -62,25 +126,78 @@ def _measure(configs: list[dict[str, Any]], runs: Path, argv: list[str]) -> list
     return outcome.failures
 
 
-def _print(found: Replication) -> None:
-    from harness.audit.replicate import summary_line
-
+def _console() -> Console:
     console = Console()
-    console.width = max(console.width, 120)
+    console.width = max(console.width, 150)
+    return console
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
+    from harness.audit.paper_grid import LABELS, OURS, PUBLISHED, as_frame, entries_of
+    from harness.audit.replicate import own_numbers, summary_line
+    from harness.published import load_published
+
+    console = _console()
+    closing = summary_line(found)
     if found.lines:
         console.print(_table(found.lines))
+    elif stand_ins:
+        entries = entries_of(own_numbers(load_published(found.name)), found.met)
+        console.print(_grid(entries, LABELS))
+        file, *_ = _saved(runs, found.name, as_frame(entries), None)
+        ours, printed = (
+            sum(entry.source == source and entry.value is not None for entry in entries) for source in (OURS, PUBLISHED)
+        )
+        closing = (
+            f"{found.name}: {ours} numbers of {', '.join(stand_ins.models) or 'ours'} beside {printed} printed ones; "
+            f"*: p below the paper's level; –: no number, for the reason above. Written: {file}"
+        )
     dropped = {
         f"{line.test} on {line.model}: left out {', '.join(line.dropped)}" for line in found.lines if line.dropped
     }
     for text in sorted(dropped):
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-    for name, reason in found.failed:
-        console.print(f"failed: {name}: {reason}", markup=False, highlight=False, soft_wrap=True)
-    for reason, needs in found.unavailable.items():
+        _say(console, text)
+    _trouble(console, found.failed, found.unavailable)
+    _say(console, closing)
+
+
+def _trouble(console: Console, failed: list[tuple[str, str]], unavailable: dict[str, list[Need]]) -> None:
+    """Say which cells failed and which could not be run, and why."""
+    for name, reason in failed:
+        _say(console, f"failed: {name}: {reason}")
+    for reason, needs in unavailable.items():
         numbers = sum(need.numbers for need in needs)
-        text = f"not run: {len(needs)} cells ({numbers} printed numbers; {_tests(needs)}): {reason}"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
-    console.print(summary_line(found), markup=False, highlight=False, soft_wrap=True)
+        _say(console, f"not run: {len(needs)} cells ({numbers} printed numbers; {_tests(needs)}): {reason}")
+
+
+def _grid(entries: Sequence[Entry], labels: Sequence[str]) -> Table:
+    """Return entries at their places: our models, then the paper's; a star is significant, a dash has no number."""
+    from harness.audit.paper_grid import OURS
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    found = {(entry.place, entry.source, entry.model): entry for entry in entries}
+    columns = sorted(dict.fromkeys((source, model) for _, source, model in found), key=lambda pair: pair[0] != OURS)
+    places = list(dict.fromkeys(entry.place for entry in entries))
+    shown = [i for i in range(len(labels)) if len({place[i] for place in places}) > 1] or [0]
+    for i in shown:
+        table.add_column(labels[i], no_wrap=True)
+    for source, model in columns:
+        table.add_column(f"{model}\n{source}", justify="right", overflow="fold")
+    for place in places:
+        table.add_row(*(place[i] for i in shown), *(_entry(found.get((place, *column))) for column in columns))
+    return table
+
+
+def _entry(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    if entry.value is None:
+        return "–"
+    return (entry.value if isinstance(entry.value, str) else f"{entry.value:.2f}") + ("*" if entry.significant else "")
 
 
 def _tests(needs: list[Need]) -> str:
@@ -90,7 +207,8 @@ def _tests(needs: list[Need]) -> str:
 
 def _table(lines: list[Line]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("test", "model", "statistic"):
+    chosen = len({line.choice for line in lines}) > 1
+    for name in ("test", "model", *(["choice"] if chosen else []), "statistic"):
         table.add_column(name, no_wrap=True)
     for name in ("ours", "published", "difference"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -100,6 +218,7 @@ def _table(lines: list[Line]) -> Table:
         table.add_row(
             line.test + ("*" if line.dropped else ""),
             line.model,
+            *([line.choice] if chosen else []),
             line.statistic,
             _value(line.ours),
             ("" if line.relation == "=" else line.relation) + _value(line.published, short=True),
@@ -121,6 +240,7 @@ def _value(value: float | str, *, short: bool = False) -> str:
 
 def _list(runs: Path) -> None:
     """Print every stored table with what of it can be measured here."""
+    from harness.audit.husse2022 import STUDIES
     from harness.audit.replicate import needs_of, unavailable
     from harness.published import load_published, published_tables
 
@@ -131,9 +251,9 @@ def _list(runs: Path) -> None:
     table.add_column("here", justify="right")
     table.add_column("what is in the way of the others")
     known: dict[Any, str | None] = {}
-    for name in published_tables():
-        rows = load_published(name)
-        needs = needs_of(rows)
+    numbers = {name: len(load_published(name)) for name in published_tables()}
+    for name in [*numbers, *(name for name in STUDIES if name not in numbers)]:
+        needs = STUDIES[name].needs() if name in STUDIES else needs_of(load_published(name))
         reasons = []
         for need in needs:
             key = (need.model, need.method, need.choices)
@@ -142,7 +262,8 @@ def _list(runs: Path) -> None:
             reasons.append(known[key])
         others = list(dict.fromkeys(reason for reason in reasons if reason))
         text = "; ".join(others[:2]) + (f"; and {len(others) - 2} more" if len(others) > 2 else "")
-        table.add_row(name, str(len(rows)), str(len(needs)), str(reasons.count(None)), text)
+        printed = str(numbers[name]) if name in numbers else ""
+        table.add_row(name, printed, str(len(needs)), str(reasons.count(None)), text)
     console = Console()
     console.width = max(console.width, 140)
     console.print(table)

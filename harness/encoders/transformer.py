@@ -99,10 +99,11 @@ def open_transformer(model: Mapping[str, Any], *, cache: Path | None = None) -> 
     """
     options, weights = TransformerOptions.from_config(model), find_weights(model, cache=cache)
     identity = {"kind": "transformer", **weights.identity, **options.identity()}
-    return TransformerEncoder(str(model["name"]), identity, _folder(weights, cache), options)
+    return TransformerEncoder(str(model["name"]), identity, folder_of(weights, cache=cache), options)
 
 
-def _folder(weights: Weights, cache: Path | None) -> Path:
+def folder_of(weights: Weights, *, cache: Path | None = None) -> Path:
+    """Return the folder of a model's files; a GGUF file is converted first, once."""
     if weights.path.is_dir():
         return weights.path
     return converted(weights.path, weights.identity["sha256"], cache=derived_dir(cache))

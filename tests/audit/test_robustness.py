@@ -176,6 +176,22 @@ def test_the_word_that_carries_the_result_is_named() -> None:
     assert not row.sign_safe
 
 
+def test_what_a_word_carries_is_told_over_every_vector_that_holds_it() -> None:
+    rng = np.random.default_rng(3)
+    hangs = (
+        np.array([5.0, 0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1]),
+        np.array([0.15, -0.1, 0.1, -0.2, 0.2, 0, 0.05, -0.05]),
+    )
+    firm = [(rng.normal(3, 1, 8), rng.normal(0, 1, 8)) for _ in range(2)]
+    results = [cell({"pooling": str(i)}, x, y) for i, (x, y) in enumerate([hangs, *firm])]
+    (row,), _ = reliability(results, association_groups(results))
+    place = int(row.word[1:])
+    drop = [(np.delete(x, place), y) if row.word_set == "X" else (x, np.delete(y, place)) for x, y in [hangs, *firm]]
+    assert row.with_word == row.d == pytest.approx(np.median([cohens_d(x, y) for x, y in [hangs, *firm]]))
+    assert row.without == pytest.approx(np.median([cohens_d(x, y) for x, y in drop]))
+    assert (row.decided, row.decider, row.vectors) == (1, "x0", 3)
+
+
 def test_exact_p_is_calibrated_and_the_observed_tail_is_not(runs: Path) -> None:
     axes = {"test": ["t1"], "pooling": ["mean", "last"], "null": ["exact"], "alternative": ["greater", "observed"]}
     results = multiverse(axes, pooling_flips_the_sign)

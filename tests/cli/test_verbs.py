@@ -216,3 +216,13 @@ def test_the_composed_config_can_be_seen(cli: Cli) -> None:
     status, out, _ = cli("run", "--cfg", "job", "test=c6", "stats.ddof=0")
     assert status == 0
     assert "ddof: 0" in out
+
+
+def test_an_export_of_the_last_sweep_shows_a_cell_whose_file_is_gone(cli: Cli, own: list[str], runs: Path) -> None:
+    assert cli("run", "-m", *own, "stats=default,wefe", "method=weat,ceat")[0] == 0
+    gone, *_ = [path for path in (runs / "results").iterdir() if '"finished"' in (path / "result.json").read_text()]
+    (gone / "result.json").unlink()
+    status, out, _ = cli("export", "--sweep", "last", "--columns", "status,stats,reason", "--runs", runs)
+    assert status == 0
+    rows = [line.split(",")[0] for line in out.splitlines()[1:]]
+    assert sorted(rows) == ["finished", "missing", "skipped", "skipped"]

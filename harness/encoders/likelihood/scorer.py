@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.contexts import PairContext
-from harness.encoders.gguf import converted
 from harness.encoders.likelihood.causal import causal_request
 from harness.encoders.likelihood.masked import masked_request
 from harness.encoders.likelihood.network import HeadModel, silent
 from harness.encoders.likelihood.sentences import Request, TokenPair, tokenised
 from harness.encoders.tokens import ContextTokenizer
 from harness.encoders.torch_setup import import_transformers, quiet
-from harness.encoders.transformer import TransformerOptions
-from harness.encoders.weights import derived_dir, find_weights, weights_identity
+from harness.encoders.transformer import TransformerOptions, folder_of
+from harness.encoders.weights import find_weights, weights_identity
 from harness.errors import HarnessError
 from harness.options import LPBS_CAUSAL, LPBS_MULTI_TOKEN, one_of
 
@@ -66,10 +65,7 @@ def open_scorer(
     """
     one_of("stats.lpbs_causal", causal, LPBS_CAUSAL)
     one_of("stats.lpbs_multi_token", multi_token, LPBS_MULTI_TOKEN)
-    weights = find_weights(model, cache=cache)
-    folder = weights.path
-    if not folder.is_dir():
-        folder = converted(folder, weights.identity["sha256"], cache=derived_dir(cache))
+    folder = folder_of(find_weights(model, cache=cache), cache=cache)
     return PairScorer(str(model["name"]), folder, model, causal=causal, multi_token=multi_token)
 
 
@@ -100,7 +96,7 @@ class PairScorer:
             )
         self.head: str = head
         self.estimator = "masked" if head == "masked" else causal
-        self._tokenizer = _tokenizer(name, folder)
+        self._tokenizer = open_tokenizer(name, folder)
         limits = [n for n in (about.get("max_position_embeddings"), self._options.max_length) if n]
         self._tokens = ContextTokenizer(self._tokenizer, name, bos=self._options.bos, limit=min(limits, default=None))
         if head == "masked" and self._tokenizer.mask_token_id is None:
@@ -162,7 +158,8 @@ class PairScorer:
         return masked_request(sentence, mask=mask, prior=prior, multi_token=self._multi_token)
 
 
-def _tokenizer(name: str, folder: Path) -> Any:
+def open_tokenizer(name: str, folder: Path) -> Any:
+    """Return the tokenizer of a folder of weights."""
     transformers = import_transformers()
     with quiet(transformers):
         try:
