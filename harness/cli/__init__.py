@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -27,6 +28,12 @@ VERBS = {
     "fetch": "download a model, vectors, a corpus or a lexicon into the cache",
     "completion": "print the shell completion script",
 }
+
+_OF_THE_DISK = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG,
+    errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EEXIST,
+}  # fmt: skip
+"""A folder that cannot be written, a full disk, a path through a file: nothing that a traceback would tell better."""
 
 HELP = """usage: harness VERB [...]
 
@@ -63,6 +70,11 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            raise
+        print(f"harness: {error.filename or 'The disk'}: {error.strerror}.", file=sys.stderr)
+        return 2
 
 
 def _dispatch(arguments: list[str]) -> int:

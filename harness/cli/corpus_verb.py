@@ -7,12 +7,14 @@ import csv
 import json
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError
-from harness.paths import runs_dir
+from harness.paths import runs_dir, writable
 
 if TYPE_CHECKING:
     from harness.corpus.manifest import Manifest
@@ -29,9 +31,11 @@ def main(argv: list[str]) -> int:
     folder = corpora_dir(runs_dir(arguments.runs))
     match arguments.verb:
         case "build":
-            _build(arguments, folder)
+            with _alone(_name(arguments.name), folder):
+                _build(arguments, folder)
         case "merge":
-            _merge(arguments, folder)
+            with _alone(_name(arguments.name), folder):
+                _merge(arguments, folder)
         case "ls":
             _ls(folder)
         case "report":
@@ -98,7 +102,7 @@ def _build(arguments: argparse.Namespace, folder: Path) -> None:
 
     if arguments.workers < 1:
         raise HarnessError(f"--workers {arguments.workers}: at least one is needed.")
-    sources, encoding = _sources(_name(arguments.name), arguments)
+    sources, encoding = _sources(arguments.name, arguments)
     lists = [Path(__file__).parents[1] / "corpus" / "bots.txt", *([Path(arguments.bots)] if arguments.bots else [])]
     for path in lists:
         if not path.is_file():
@@ -129,9 +133,27 @@ def _build(arguments: argparse.Namespace, folder: Path) -> None:
 
 
 def _name(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-        raise HarnessError(f"{name!r} cannot be the name of a corpus: use letters, digits, '-', '_' and '.'.")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", name):
+        raise HarnessError(
+            f"{name!r} cannot be the name of a corpus: use letters, digits, '-', '_' and '.', a hundred at most."
+        )
     return name
+
+
+@contextmanager
+def _alone(name: str, folder: Path) -> Iterator[None]:
+    """Let one process at a time make a corpus: two would write into the same unfinished files."""
+    from filelock import FileLock, Timeout
+
+    writable(folder)
+    try:
+        lock = FileLock(folder.parent / f".corpus-{name}.lock", timeout=0).acquire()
+    except Timeout:
+        raise HarnessError(
+            f"The corpus {name} is being made by another process: wait for it, or choose another name."
+        ) from None
+    with lock:
+        yield
 
 
 def _sources(name: str, arguments: argparse.Namespace) -> tuple[list[str | Path], str]:
@@ -159,7 +181,7 @@ def _merge(arguments: argparse.Namespace, folder: Path) -> None:
     from harness.corpus.manifest import find_corpus
 
     shards = [find_corpus(shard, folder) for shard in arguments.shards]
-    _print_summary(merge_corpora(_name(arguments.name), shards, folder))
+    _print_summary(merge_corpora(arguments.name, shards, folder))
 
 
 def _print_summary(manifest: Manifest) -> None:
@@ -173,7 +195,11 @@ def _ls(folder: Path) -> None:
     from harness.corpus.manifest import Manifest, corpus_names
 
     for name in corpus_names(folder):
-        manifest = Manifest.load(folder / name)
+        try:
+            manifest = Manifest.load(folder / name)
+        except HarnessError as error:  # the others are listed all the same
+            print(f"{name:<20} {error}")
+            continue
         print(
             f"{name:<20} {manifest.tally.documents:>12,} documents {sum(manifest.kept):>12,} contexts  "
             f"k={manifest.k} window={manifest.window} {manifest.digest[:12]}"

@@ -26,7 +26,7 @@ class CorpusSource:
 
     def __init__(self, folder: Path, *, window: int | None, contexts: int | None) -> None:
         from harness.corpus.manifest import SAMPLE, Manifest
-        from harness.corpus.merge import Sample
+        from harness.corpus.merge import sample_of
 
         manifest = Manifest.load(folder)
         self.window = manifest.window if window is None else window
@@ -36,7 +36,7 @@ class CorpusSource:
         )
         self._name, self._limit = manifest.name, contexts
         self._searched = {(pattern.key, pattern.cased) for pattern in manifest.patterns}
-        self._sample = Sample(folder / SAMPLE)
+        self._sample = sample_of(folder / SAMPLE, digest=manifest.digest)
         self._read = lru_cache(maxsize=KEPT_STIMULI)(self._contexts)
 
     def contexts(self, concept: Concept, word: str) -> Contexts:
@@ -78,7 +78,8 @@ def corpus_stamp(config: Mapping[str, Any]) -> int:
     """Return when the sample of a corpus was written."""
     from harness.corpus.manifest import SAMPLE
 
-    return (corpus_folder(config) / SAMPLE).stat().st_mtime_ns
+    sample = corpus_folder(config) / SAMPLE
+    return sample.stat().st_mtime_ns if sample.is_file() else 0  # that it is gone, opening it tells
 
 
 def corpus_source(config: Mapping[str, Any], stimuli: str | Path | None) -> CorpusSource:

@@ -102,7 +102,7 @@ class PairCorpusSource:
 
     def __init__(self, folder: Path, *, gap: int, window: int, contexts: int | None) -> None:
         from harness.corpus.manifest import SAMPLE, Manifest
-        from harness.corpus.merge import Sample
+        from harness.corpus.merge import sample_of
 
         manifest = Manifest.load(folder)
         self.gap = gap
@@ -110,7 +110,7 @@ class PairCorpusSource:
         self.label = "/".join(["pairs_corpus", manifest.name, f"gap{gap}", f"window{window}", *more])
         self._window, self._limit = window, contexts
         self._patterns = {(pattern.key, pattern.cased): pattern for pattern in manifest.patterns}
-        self._sample = Sample(folder / SAMPLE)
+        self._sample = sample_of(folder / SAMPLE, digest=manifest.digest)
         self._found = lru_cache(maxsize=KEPT_TESTS)(self._search)
 
     def contexts(self, concept: Concept, word: str) -> Contexts:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.corpus.manifest import SAMPLE, Manifest
-from harness.corpus.merge import Part, Run, SamplePart, merge
+from harness.corpus.merge import Part, Run, Sample, SamplePart, merge, sample_of
 from harness.corpus.patterns import Pattern, patterns_digest
 from harness.corpus.readers import Reading, source_files
 from harness.corpus.scan import Tally, shares_of
@@ -133,7 +133,8 @@ def merge_corpora(name: str, shards: Sequence[Path], folder: Path) -> Manifest:
     scratch = folder / f".{name}.merging"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    return _store(united, [SamplePart(shard / SAMPLE, first.patterns) for shard in shards], folder, scratch)
+    samples = [sample_of(shard / SAMPLE, digest=own.digest) for shard, own in zip(shards, manifests, strict=True)]
+    return _store(united, [SamplePart(sample, first.patterns) for sample in samples], folder, scratch)
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def _compacted(runs: list[Path], patterns: tuple[Pattern, ...], scratch: Path, *
     for number, first in enumerate(range(0, len(runs), _OPEN_AT_ONCE)):
         path = scratch / f"group-{number:05}.parquet"
         merge([Run(run) for run in runs[first : first + _OPEN_AT_ONCE]], patterns, path, k=k)
-        parts.append(SamplePart(path, patterns))
+        parts.append(SamplePart(Sample(path), patterns))
     return parts
 
 
@@ -197,7 +198,11 @@ def _store(manifest: Manifest, parts: Sequence[Part], folder: Path, scratch: Pat
     fresh.mkdir(parents=True)
     manifest.kept, manifest.digest = merge(parts, manifest.patterns, fresh / SAMPLE, k=manifest.k)
     manifest.save(fresh)
-    shutil.rmtree(folder / manifest.name, ignore_errors=True)
-    fresh.rename(folder / manifest.name)
+    place, old = folder / manifest.name, folder / f".{manifest.name}.old"
+    shutil.rmtree(old, ignore_errors=True)
+    if place.exists():
+        place.rename(old)  # whole until the new one is in its place: removing a large corpus takes time
+    fresh.rename(place)
+    shutil.rmtree(old, ignore_errors=True)
     shutil.rmtree(scratch, ignore_errors=True)
     return manifest

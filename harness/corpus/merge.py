@@ -7,6 +7,7 @@ import mmap
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 from harness.corpus.patterns import Pattern
 from harness.corpus.sampler import SCHEMA, Keys
 from harness.corpus.sentences import Positions
+from harness.errors import HarnessError
 
 SAMPLE_SCHEMA = pa.schema([("stimulus", pa.string()), ("cased", pa.bool_()), *SCHEMA])
 
@@ -84,7 +86,9 @@ class Sample:
     """A stored sample: one row group for each stimulus that was found."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pq.ParquetFile(path)
+        self._path = path
+        with self._whole():
+            self._file = pq.ParquetFile(path)
         self.places: dict[tuple[str, bool], int] = {}
         for group in range(self._file.num_row_groups):
             columns = self._file.metadata.row_group(group)
@@ -93,14 +97,40 @@ class Sample:
     def contexts(self, key: str, *, cased: bool) -> pa.Table | None:
         """Return the contexts of one stimulus, smallest key first."""
         group = self.places.get((key, cased))
-        return None if group is None else self._file.read_row_group(group, columns=SCHEMA.names)
+        if group is None:
+            return None
+        with self._whole():
+            return self._file.read_row_group(group, columns=SCHEMA.names)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise HarnessError(f"{self._path} is not there any more; build the corpus again.") from None
+        except (pa.ArrowException, OSError) as error:
+            raise HarnessError(f"{self._path} is damaged ({error}); build the corpus again.") from None
+
+
+def sample_of(path: Path, *, digest: str) -> Sample:
+    """Open a stored sample, and refuse one whose bytes are not those that its manifest tells of."""
+    sample = Sample(path)
+    if sha256_of(path) != digest:
+        raise HarnessError(f"{path} was changed or damaged after it was built; build the corpus again.")
+    return sample
+
+
+def sha256_of(path: Path) -> str:
+    """Return the digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class SamplePart:
     """A stored sample as a part of a merge."""
 
-    def __init__(self, path: Path, patterns: Sequence[Pattern]) -> None:
-        self._sample, self._patterns = Sample(path), patterns
+    def __init__(self, sample: Sample, patterns: Sequence[Pattern]) -> None:
+        self._sample, self._patterns = sample, patterns
         self._read: tuple[int, pa.Table] = (-1, SCHEMA.empty_table())
 
     def _rows(self, number: int) -> pa.Table:
@@ -176,8 +206,7 @@ def merge(parts: Sequence[Part], patterns: Sequence[Pattern], path: Path, *, k: 
                 named_by = pa.repeat(pattern.key, rows.num_rows), pa.repeat(pattern.cased, rows.num_rows)
                 table = pa.table([*named_by, *rows.columns], schema=SAMPLE_SCHEMA)
                 writer.write_table(table, row_group_size=rows.num_rows)
-    with path.open("rb") as written:
-        return Merged(kept, hashlib.file_digest(written, "sha256").hexdigest())
+    return Merged(kept, sha256_of(path))
 
 
 class _Uniter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable
 from itertools import pairwise
@@ -196,3 +197,24 @@ def test_many_runs_are_united_in_groups(made: Callable[..., Manifest], tmp_path:
     plain = made(*files, name="plain", settings=Settings(k=9))
     monkeypatch.setattr("harness.corpus.build._OPEN_AT_ONCE", 3)
     assert made(*files, name="grouped", settings=Settings(k=9)).digest == plain.digest
+
+
+def test_a_killed_replacement_leaves_a_whole_corpus(
+    made: Callable[..., Manifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_ndjson(tmp_path / "a.ndjson", list(range(30)))
+    old = made(file, settings=Settings(k=2))
+    corpora = tmp_path / "corpora"
+
+    def removing(folder: Path, **_: object) -> None:
+        """Stop as a kill in the midst of removing a corpus would: half of it is gone."""
+        for name in ("own", ".own.old"):
+            if folder == corpora / name and folder.exists():
+                (folder / "sample.parquet").unlink()
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.corpus.build.shutil.rmtree", removing)
+    with pytest.raises(KeyboardInterrupt):
+        made(file, settings=Settings(k=3))
+    left = Manifest.load(corpora / "own")
+    assert hashlib.sha256((corpora / "own" / "sample.parquet").read_bytes()).hexdigest() == left.digest != old.digest

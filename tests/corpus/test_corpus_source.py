@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.contexts.sources import context_source
-from harness.corpus.build import Settings
-from harness.corpus.manifest import Manifest
+from harness.corpus.build import Settings, merge_corpora
+from harness.corpus.manifest import SAMPLE, Manifest
 from harness.errors import HarnessError
 from harness.paths import conf_dir
 from harness.stimuli import load_concept
@@ -149,3 +150,32 @@ def test_without_the_extra_one_sentence_says_what_to_install(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "ahocorasick_rs", None)
     with pytest.raises(HarnessError, match=r"pip install 'eat-harness\[corpus\]'"):
         Matcher(())
+
+
+def _cut(sample: Path) -> None:
+    sample.write_bytes(sample.read_bytes()[:-100])
+
+
+def _flip(sample: Path) -> None:
+    sample.write_bytes(sample.read_bytes().replace(b"seven", b"eleve"))
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, _cut, _flip], ids=["gone", "cut", "one word changed"])
+@pytest.mark.parametrize("name", ["corpus", "pairs_corpus"])
+def test_a_damaged_sample_is_named_and_never_read(harm: Callable[[Path], None], name: str, folder: Path) -> None:
+    sample = folder / "own" / SAMPLE
+    harm(sample)
+    with pytest.raises(HarnessError, match=rf"{sample} .*build the corpus again"):
+        context_source({"name": name, "corpus": "own", "folder": str(folder), "gap": 5, "window": 4})
+    with pytest.raises(HarnessError, match="build the corpus again"):
+        merge_corpora("all", [folder / "own"], folder)
+
+
+def test_one_damaged_corpus_does_not_hide_the_others(folder: Path, cli: Cli) -> None:
+    shutil.copytree(folder / "own", folder / "broken")
+    (folder / "broken" / "manifest.json").write_text("{", encoding="utf-8")
+    status, out, _ = cli("corpus", "ls", "--runs", folder.parent)
+    broken, whole = out.splitlines()
+    assert status == 0
+    assert "broken" in broken and "is damaged" in broken
+    assert whole.startswith("own") and "contexts" in whole

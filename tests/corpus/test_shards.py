@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.cli.corpus_verb import _alone
 from harness.corpus import shards
 from harness.corpus.manifest import SAMPLE, Manifest
 from harness.corpus.shards import dealt
@@ -97,3 +98,24 @@ def test_every_file_is_dealt_once_and_no_shard_goes_without(sizes: list[int], da
     assert all(hands)
     held = [sum(sizes[int(path)] for path in hand) for hand in hands]
     assert max(held) <= sum(sizes) / len(hands) + max(sizes)
+
+
+def test_a_corpus_is_made_by_one_process_at_a_time(dump: Path, cli: Cli, runs: Path) -> None:
+    command = ["corpus", "build", "own", "--source", dump, "--k", 5, "--runs", runs]
+    with _alone("own", runs / "corpora"):
+        for also in ([], ["--shards", 2]):
+            status, _, err = cli(*command, *also)
+            assert (status, err.count("\n")) == (2, 1)
+            assert "another process" in err
+        assert cli("corpus", "merge", "own", "a", "b", "--runs", runs)[0] == 2
+        assert cli("corpus", "build", "other", *command[3:])[0] == 0
+    assert cli(*command)[0] == 0
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(dump: Path, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    status, _, err = cli("corpus", "build", "own", "--source", dump, "--runs", tmp_path / "file")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "nothing can be written there" in err
+    status, _, err = cli("corpus", "build", "a" * 300, "--source", dump, "--runs", tmp_path)
+    assert (status, err.count("\n")) == (2, 1)
