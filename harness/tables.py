@@ -24,8 +24,18 @@ def sweep_factors(runs: Path, sweep: str) -> dict[str, dict[str, Any]]:
     known = sorted(path.parent.name for path in (runs / "sweeps").glob("*/sweep.json"))
     if sweep not in known:
         raise HarnessError(f"No sweep {sweep!r} is recorded under {runs}.{did_you_mean(sweep, known)}")
-    record = json.loads((runs / "sweeps" / sweep / "sweep.json").read_text(encoding="utf-8"))
-    return dict(record["factors"])
+    return dict(sweep_record(runs, sweep)["factors"])
+
+
+def sweep_record(runs: Path, sweep: str) -> dict[str, Any]:
+    """Return what a sweep wrote down about itself."""
+    path = runs / "sweeps" / sweep / "sweep.json"
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record["factors"].keys()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        raise HarnessError(f"{path} is broken; the sweep's command writes it again, from the results.") from None
+    return record
 
 
 def full_sweep_id(runs: Path, given: str) -> str:

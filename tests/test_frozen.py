@@ -63,3 +63,10 @@ def test_what_is_no_plan_is_one_sentence(cli: Cli, own: list[str], tmp_path: Pat
 
 def test_the_hash_does_not_hang_on_the_order_of_cells() -> None:
     assert FrozenPlan(frozenset(["a", "b"])).hash == FrozenPlan(frozenset(["b", "a"])).hash
+
+
+def test_a_single_cell_does_not_pass_over_a_plan(cli: Cli, own: list[str], runs: Path, tmp_path: Path) -> None:
+    status, _, err = cli("run", *own, "--plan", tmp_path / "plan.json")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "add -m" in err
+    assert not list(runs.glob("results/*"))

@@ -85,8 +85,9 @@ def _every(cells: Recorded) -> pd.DataFrame:
     lost = [{**factors, "fingerprint": key, "status": "missing", "reason": ""} for key, factors in cells.lost.items()]
     if lost:
         table = pd.concat([table, pd.DataFrame(lost)], ignore_index=True)
-    if "p" not in table:
-        table["p"] = float("nan")
+    for name in ("p",) if cells.finished else ("d", "p"):
+        if name not in table:
+            table[name] = float("nan")
     return table
 
 

@@ -82,9 +82,8 @@ class Recorded:
         counts = Counter((result.status, result.reason) for result in self.unfinished)
         lines = [f"{status}: {number} × {reason}" for (status, reason), number in counts.most_common()]
         if self.lost:
-            lines.append(
-                f"missing: {len(self.lost)} × no result file ({', '.join(key[:16] for key in list(self.lost)[:5])})"
-            )
+            first = ", ".join(key[:16] for key in list(self.lost)[:5])
+            lines.append(f"missing: {len(self.lost)} × no result file, or a broken one ({first})")
         return lines
 
 
@@ -106,6 +105,8 @@ def load_recorded(runs: Path, *, sweep: str | None = None) -> Recorded:
         found = {key: store.read(key) for key in asked}
         results = [replace(result, factors=asked[key]) for key, result in found.items() if result is not None]
         lost = {key: asked[key] for key, result in found.items() if result is None}
+    if not results and sweep is not None:
+        raise HarnessError(f"Sweep {sweep} has no result file that can be read; its command measures the cells again.")
     if not results:
         raise HarnessError(f"No cell is recorded under {runs}; `harness run experiment=demo` records the first ones.")
     return Recorded(runs, results, None if sweep is None else full_sweep_id(runs, sweep), lost)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from harness.audit.specification import Curve, curves
 from harness.audit.variance import VarianceShares, variance_shares
 from harness.errors import HarnessError
 from harness.result import Result
+from harness.tables import sweep_record
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def audit(
         )
     factors, groups = factors_of(measured), association_groups(measured)
     words, halves = reliability(measured, groups, seed=seed)
-    record = json.loads((runs / "sweeps" / str(cells.sweep) / "sweep.json").read_text(encoding="utf-8"))
+    record = sweep_record(runs, str(cells.sweep))
     return Audit(
         cells=cells,
         measured=measured,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.audit.frequency import BANDS, BUNDLED
+from harness.errors import HarnessError
 from harness.paths import runs_dir
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--no-tracking", action="store_true", help="do not log the report to the sweep's MLflow run")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args(argv)
+    for option in ("draws", "calibration", "bands"):
+        if getattr(arguments, option) < 1:
+            raise HarnessError(f"--{option} {getattr(arguments, option)}: must be 1 or more.")
     from harness.audit.report import write_report
     from harness.audit.robustness import audit, summary
 

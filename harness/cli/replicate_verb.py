@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, did_you_mean
 from harness.paths import runs_dir
 
 if TYPE_CHECKING:
@@ -51,8 +51,15 @@ def main(argv: list[str]) -> int:
         return 0
     from harness.audit.husse2022 import STUDIES
     from harness.audit.replicate import StandIns, replicate
+    from harness.cli.catalogue import config_files
+    from harness.corpus.manifest import corpora_dir, find_corpus
 
     models = tuple(dict.fromkeys(filter(None, arguments.models.split(","))))
+    for model in models:
+        if model not in config_files("model"):
+            raise HarnessError(f"There is no model named {model!r}.{did_you_mean(model, config_files('model'))}")
+    if arguments.corpus:
+        find_corpus(arguments.corpus, corpora_dir(runs))
     stand_ins = StandIns(models, arguments.corpus)
 
     def measure(configs: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -102,6 +102,7 @@ _mistakes: list[HarnessError] = []
 
 def task(config: Any) -> Any:
     """Run what Hydra composed: a plan of a sweep, or a single cell. Importable, so that any launcher can call it."""
+    from hydra.core.hydra_config import HydraConfig
     from omegaconf import OmegaConf
 
     from harness.cli.single import run_single
@@ -111,6 +112,8 @@ def task(config: Any) -> Any:
         return run_plan(Path(config.plan))
     resolved: dict[str, Any] = OmegaConf.to_container(config, resolve=True)  # type: ignore[assignment]
     try:
+        if HydraConfig.get().sweeper.get("plan"):
+            raise HarnessError("--plan freezes the cells of a sweep, and this is a single cell: add -m.")
         return run_single(resolved)
     except HarnessError as error:
         _mistakes.append(error)

@@ -107,3 +107,12 @@ def test_mistakes_are_one_sentence(cli: Cli, runs: Path, sweep: str, arguments: 
     status, _, err = cli("compare", "--runs", runs, *arguments)
     assert status == 2
     assert sentence in err
+
+
+def test_cells_without_numbers_are_shown_where_there_are_no_others(runs: Path, cli: Cli) -> None:
+    sweep = write_sweep(runs, [unfinished({"test": "t1"}, status="failed", reason="no vector for rose")])
+    for arguments in ([], ["--rows", "test", "--columns", "model"]):
+        status, out, _ = cli("compare", "--runs", runs, "--sweep", sweep, *arguments)
+        assert status == 0
+        assert "failed: 1 × no vector for rose" in out
+        assert "nan" not in out.lower()

@@ -87,3 +87,20 @@ def test_probabilities_in_a_corpus_are_not_replicated_by_templates(runs: Path) -
 def test_a_table_beyond_this_machine_has_a_reason_for_every_cell(name: str, runs: Path) -> None:
     reasons = {unavailable(need, runs=runs) for need in needs_of(load_published(name))}
     assert None not in reasons
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--models", "minilmm"], "There is no model named 'minilmm'. Did you mean minilm"),
+        (["--models", "minilm", "--corpus", "redit"], "There is no corpus 'redit'"),
+    ],
+)
+def test_a_misspelt_stand_in_is_one_sentence_and_nothing_is_written(
+    cli: Cli, runs: Path, given: list[str], sentence: str
+) -> None:
+    for name in ("husse2022.table12", "husse2022.figure2"):
+        status, _, err = cli("replicate", name, *given, "--runs", runs)
+        assert (status, err.count("\n")) == (2, 1)
+        assert sentence in err
+    assert not (runs / "replications").exists()

@@ -269,3 +269,32 @@ def test_the_report_is_logged_to_the_sweeps_parent_run(cli: Cli, own: list[str],
     assert "logged to the MLflow run of sweep" in out
     assert len(list((runs / "artifacts").rglob("report.html"))) == 1
     assert "report.html" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"factors": 3}'])
+@pytest.mark.parametrize(
+    "verb", [["audit", "planted"], ["compare", "--sweep", "planted"], ["export", "--sweep", "last"]]
+)
+def test_a_broken_record_of_a_sweep_is_one_sentence(cli: Cli, runs: Path, verb: list[str], content: str) -> None:
+    write_sweep(runs, multiverse({"ddof": [0, 1]}, nothing_matters))
+    (runs / "sweeps" / "planted" / "sweep.json").write_text(content)
+    status, _, err = cli(*verb, "--runs", runs)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "sweep.json is broken" in err
+
+
+def test_a_sweep_whose_results_are_all_gone_is_one_sentence(cli: Cli, runs: Path) -> None:
+    write_sweep(runs, multiverse({"ddof": [0, 1]}, nothing_matters))
+    for path in (runs / "results").glob("*/result.json"):
+        path.write_text("{")
+    status, _, err = cli("audit", "planted", "--runs", runs)
+    assert (status, err.count("\n")) == (2, 1)
+    assert "planted has no result file that can be read" in err
+
+
+@pytest.mark.parametrize("option", ["--draws", "--calibration", "--bands"])
+@pytest.mark.parametrize("number", [0, -3])
+def test_no_draws_are_one_sentence(cli: Cli, runs: Path, option: str, number: int) -> None:
+    write_sweep(runs, multiverse({"ddof": [0, 1]}, nothing_matters))
+    status, _, err = cli("audit", "planted", "--runs", runs, option, number)
+    assert (status, err) == (2, f"harness: {option} {number}: must be 1 or more.\n")
