@@ -30,7 +30,7 @@ def run_single(config: Mapping[str, Any]) -> Result:
     cell = Cell.from_config(config)
     reason = compatible(cell)
     if reason:
-        raise HarnessError(f"This cell has no meaning: {reason}.")
+        raise HarnessError(f"This cell has no meaning: {reason.rstrip('.')}.")
     settings = tracking_settings(config["tracking"], runs)
     recorded = None if config["overwrite"] == "always" else store.finished(fingerprint(cell.identity()))
     if recorded is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -226,3 +227,28 @@ def test_an_export_of_the_last_sweep_shows_a_cell_whose_file_is_gone(cli: Cli, o
     assert status == 0
     rows = [line.split(",")[0] for line in out.splitlines()[1:]]
     assert sorted(rows) == ["finished", "missing", "skipped", "skipped"]
+
+
+def test_a_reason_that_is_a_sentence_already_ends_in_one_full_stop(cli: Cli, runs: Path) -> None:
+    chosen = ["method=sc-weat", "model=minilm", "test=valence", "association=omrani2023", "context=intersectional"]
+    status, _, err = cli("run", *chosen, "context.shuffles=-1", "tracking=none", f"paths.runs={runs}")
+    assert status == 2
+    assert "shuffles=-1" in err
+    assert err.endswith(".\n") and not err.endswith("..\n")
+
+
+def test_a_disk_that_cannot_be_written_is_one_sentence_and_a_defect_is_not(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: list[str]) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", "cells.csv")
+
+    monkeypatch.setattr("harness.cli._dispatch", full)
+    assert cli("export") == (2, "", "harness: cells.csv: No space left on device.\n")
+
+    def defect(_: list[str]) -> int:
+        raise OSError(errno.EBADF, "Bad file descriptor")
+
+    monkeypatch.setattr("harness.cli._dispatch", defect)
+    with pytest.raises(OSError, match="Bad file"):
+        cli("export")
