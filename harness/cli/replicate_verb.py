@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from harness.audit.meeting import StandIns
+    from harness.audit.needs import Need
     from harness.audit.paper_grid import Entry
-    from harness.audit.replicate import Line, Need, Replication, StandIns
+    from harness.audit.replicate import Line, Replication
 
 DESCRIPTION = """Measure what a published table needs and is not measured yet, and print ours beside it: difference,
 agreement within ±.011, sign, and verdict where the paper's is known. Models and a corpus that are on this machine can
@@ -50,7 +52,8 @@ def main(argv: list[str]) -> int:
         _list(runs)
         return 0
     from harness.audit.husse2022 import STUDIES
-    from harness.audit.replicate import StandIns, replicate
+    from harness.audit.meeting import StandIns
+    from harness.audit.replicate import replicate
 
     models = tuple(dict.fromkeys(filter(None, arguments.models.split(","))))
     stand_ins = StandIns(models, arguments.corpus)
@@ -73,8 +76,8 @@ def _study(
 ) -> int:
     """Make a table of comparisons or a figure of the paper from our own cells."""
     from harness.audit.husse2022 import STUDIES, Settings
+    from harness.audit.meeting import meet, reasons_of
     from harness.audit.paper_grid import OURS, as_frame
-    from harness.audit.replicate import meet, reasons_of
 
     study = STUDIES[arguments.name]
     met, failed = meet(study.needs(), runs=runs, measure=measure, stand_ins=stand_ins, extra=arguments.set)
@@ -137,8 +140,9 @@ def _say(console: Console, text: str) -> None:
 
 
 def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
+    from harness.audit.needs import own_numbers
     from harness.audit.paper_grid import LABELS, OURS, PUBLISHED, as_frame, entries_of
-    from harness.audit.replicate import own_numbers, summary_line
+    from harness.audit.replicate import summary_line
     from harness.published import load_published
 
     console = _console()
@@ -240,8 +244,9 @@ def _value(value: float | str, *, short: bool = False) -> str:
 
 def _list(runs: Path) -> None:
     """Print every stored table with what of it can be measured here."""
+    from harness.audit.availability import unavailable
     from harness.audit.husse2022 import STUDIES
-    from harness.audit.replicate import needs_of, unavailable
+    from harness.audit.needs import needs_of
     from harness.published import load_published, published_tables
 
     table = Table(box=None, pad_edge=False, header_style="bold")

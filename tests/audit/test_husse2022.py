@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from harness.audit.meeting import Met, StandIns
+from harness.audit.needs import Need, needs_of, own_numbers
 
 from harness.audit.husse2022 import METHODS, STUDIES, Score, correlations, published_scores
 from harness.audit.paper_grid import OURS, PUBLISHED, entries_of
-from harness.audit.replicate import Met, Need, StandIns, lines_met, needs_of, own_numbers
+from harness.audit.replicate import lines_met
 from harness.audit.vocabulary import Retained, in_vocabulary, reduced_to_vocabulary
 from harness.config import ModelConfig
 from harness.errors import HarnessError

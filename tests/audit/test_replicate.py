@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness.audit.availability import unavailable
+from harness.audit.needs import needs_of
 
-from harness.audit.replicate import lines_of, needs_of, unavailable
+from harness.audit.replicate import lines_of
 from harness.published import load_published, published_tables
 from harness.result import ResultStore
 
