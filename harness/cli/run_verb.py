@@ -34,6 +34,7 @@ how to run:
   hydra/launcher=joblib hydra.launcher.n_jobs=2      in parallel
   overwrite=missing    a cell measured before is not measured again (default); always; never
   figures=auto         draw figures for single runs and small sweeps (default); always; never
+  tag=NAME             your own name for these cells: `harness compare --tag NAME` takes all that were asked under it
   tracking=none        write result files only (default: MLflow under the folder of runs)
   paths.runs=DIR       where everything goes (or HARNESS_RUNS; default: runs)
   paths.stimuli=DIR    your own concepts/, tests/, templates/ (or HARNESS_STIMULI)
