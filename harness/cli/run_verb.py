@@ -92,7 +92,7 @@ def run_hydra(task: Callable[[Any], Any], argv: list[str], *, config_name: str) 
     except (HarnessError, SweepFailedError):
         raise
     except Exception as error:
-        raise _sentence(error) from error
+        raise sentence(error) from error
     finally:
         sys.argv = before
 
@@ -153,7 +153,7 @@ def _foreign_folders(argv: list[str]) -> list[Path]:
     return [folder for folder in folders if folder is not None]
 
 
-def _sentence(error: Exception) -> Exception:
+def sentence(error: Exception) -> Exception:
     """Turn what Hydra raises for a user's mistake into one sentence; a defect stays as it is."""
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException
