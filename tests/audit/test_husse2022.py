@@ -231,7 +231,7 @@ def test_figure_2_has_a_bar_for_each_set_as_high_as_its_share() -> None:
 
 def test_figure_3_says_where_nothing_was_measured() -> None:
     rows = [{"low": i / 2, "high": (i + 1) / 2, "count": i + 1, "mean_p": 0.1} for i in range(4)]
-    result = Result("f", "finished", {}, {}, {"ces": 0.7}, tables={"histogram": rows})
+    result = Result("f", "finished", {}, {"context": "corpus/books/n9"}, {"ces": 0.7}, tables={"histogram": rows})
     found = [
         word_sets.Distribution("m", "cosine", "full", result),
         word_sets.Distribution("m", "probability", "reduced", result),
@@ -239,6 +239,8 @@ def test_figure_3_says_where_nothing_was_measured() -> None:
     ]
     axes = word_sets.figure(found).axes
     assert [[text.get_text() for text in panel.texts] for panel in axes] == [[], [], [], ["not measured"]]
+    titles = [panel.get_title(loc="left") for panel in axes]
+    assert titles == ["cosine, m in books", "cosine, n in books", "probability, m in books", "probability, n"]
     (density,) = [patch for patch in axes[0].patches]
     values, edges, _ = density.get_data()
     assert [value * 4 for value in values] == [row["count"] for row in rows]
@@ -248,10 +250,11 @@ def test_figure_3_says_where_nothing_was_measured() -> None:
 def test_figure_4_has_a_panel_a_test_and_a_point_a_gap() -> None:
     rows = [{"gap": gap, "d_item": gap / 10, "p_item": 0.001 * gap} for gap in range(1, 19)]
     results = [
-        Result("f", "finished", {}, {"test": test, "model": "m"}, tables={"gaps": rows}) for test in ("h-c1", "h-c9")
+        Result("f", "finished", {}, {"test": test, "model": "m", "context": context}, tables={"gaps": rows})
+        for test, context in (("h-c1", "pairs"), ("h-c9", "pairs_corpus/books/gap18"))
     ]
     axes = gap_choice.figure(results, level=0.01).axes
-    assert [panel.get_title(loc="left") for panel in axes] == ["h-c1", "h-c9"]
+    assert [panel.get_title(loc="left") for panel in axes] == ["h-c1", "h-c9 in books"]
     assert [len(panel.collections[0].get_offsets()) for panel in axes] == [len(rows)] * 2
 
 
