@@ -264,3 +264,5 @@ def test_figure_5_sets_each_two_methods_against_each_other_on_the_tests_they_sha
     axes = method_scatter.figure(scores, METHODS).axes
     counts = [sum(len(points.get_offsets()) for points in panel.collections) for panel in axes]
     assert counts == [0, 5, 4, 5, 0, 4, 4, 4, 0]
+    off_diagonal = [panel for i, panel in enumerate(axes) if i % 4]
+    assert len({panel.get_xlim() for panel in axes} | {panel.get_ylim() for panel in off_diagonal}) == 1
