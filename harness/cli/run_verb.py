@@ -34,6 +34,7 @@ how to run:
   hydra/launcher=joblib hydra.launcher.n_jobs=2      in parallel
   overwrite=missing    a cell measured before is not measured again (default); always; never
   figures=auto         draw figures for single runs and small sweeps (default); always; never
+  tag=NAME             your own name for these cells: `harness compare --tag NAME` takes all that were asked under it
   tracking=none        write result files only (default: MLflow under the folder of runs)
   paths.runs=DIR       where everything goes (or HARNESS_RUNS; default: runs)
   paths.stimuli=DIR    your own concepts/, tests/, templates/ (or HARNESS_STIMULI)
@@ -91,7 +92,7 @@ def run_hydra(task: Callable[[Any], Any], argv: list[str], *, config_name: str) 
     except (HarnessError, SweepFailedError):
         raise
     except Exception as error:
-        raise _sentence(error) from error
+        raise sentence(error) from error
     finally:
         sys.argv = before
 
@@ -152,7 +153,7 @@ def _foreign_folders(argv: list[str]) -> list[Path]:
     return [folder for folder in folders if folder is not None]
 
 
-def _sentence(error: Exception) -> Exception:
+def sentence(error: Exception) -> Exception:
     """Turn what Hydra raises for a user's mistake into one sentence; a defect stays as it is."""
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException

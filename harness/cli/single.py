@@ -18,6 +18,7 @@ from harness.read_as import warnings
 from harness.result import Result, ResultStore
 from harness.runner import Encoders
 from harness.sweep import OVERWRITE, figures_wanted, measure_and_record
+from harness.tags import tag_cells
 from harness.tracking import Tracker, tracking_settings
 
 
@@ -31,6 +32,8 @@ def run_single(config: Mapping[str, Any]) -> Result:
     reason = compatible(cell)
     if reason:
         raise HarnessError(f"This cell has no meaning: {reason}.")
+    if config.get("tag"):
+        tag_cells(runs, config["tag"], {fingerprint(cell.identity()): cell.factors()})
     settings = tracking_settings(config["tracking"], runs)
     recorded = None if config["overwrite"] == "always" else store.finished(fingerprint(cell.identity()))
     if recorded is not None:
