@@ -365,7 +365,10 @@ def compatible(cell: Cell) -> str | None:
     if cell.test.kind != spec.test_kind:
         return f"{cell.method} measures tests of kind {spec.test_kind}; {cell.test.name} is of kind {cell.test.kind}"
     if cell.association not in spec.associations:
-        return f"{cell.method} measures by {' or '.join(spec.associations)}, not by {cell.association}"
+        return (
+            f"{cell.method} measures by {' or '.join(spec.associations)}, not by {cell.association}: "
+            f"choose association={spec.associations[0]}"
+        )
     if spec.test_kind == "valence" and not is_static(cell.model) and not isinstance(cell.source, IntersectionalSource):
         return f"{cell.method} compares sentences that combine categories: choose context=intersectional"
     last = cell.model.get("layers")

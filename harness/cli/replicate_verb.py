@@ -302,9 +302,10 @@ def _list(runs: Path) -> None:
                 known[key] = unavailable(need, runs=runs)
             reasons.append(known[key])
         others = list(dict.fromkeys(reason for reason in reasons if reason))
-        text = "; ".join(others[:2]) + (f"; and {len(others) - 2} more" if len(others) > 2 else "")
+        more = [f"and {len(others) - 2} more"] if len(others) > 2 else []
+        text = "; ".join([*(reason.removesuffix(".") for reason in others[:2]), *more])
         printed = str(numbers[name]) if name in numbers else ""
         table.add_row(name, printed, str(len(needs)), str(reasons.count(None)), text)
     console = Console()
     console.width = max(console.width, 140)
-    console.print(table)
+    console.print(table, markup=False)

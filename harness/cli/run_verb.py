@@ -19,15 +19,24 @@ Measure one cell, or with -m every combination of the values given.
 choose (each is a Hydra group or key; `harness ls` lists the values):
   model=NAME           googlenews (default), glove-6b-100d, vectors model.path=FILE, ...
   test=NAME            c1 (default) ... or test=file test.path=FILE.yaml for your own words
-  method=NAME          weat (default), ...
+  method=NAME          weat (default), mleat, seat, ceat, mlceat, lpbs, wefat, valnorm, sc-weat, ibd, eibd
+  association=NAME     cosine (default), projection, omrani2023, probability (lpbs)
   target=VARIANT       a variant of the test: names, terms, word2vec, ... (default: its base lists)
   stats=PRESET         default, or what a paper's code did: caliskan2017, may2019, wolfe2024, wefe, ...
   stats.KEY=VALUE      one convention: ddof, alternative, null, ties, plus_one, resamples, exact_limit
   missing=POLICY       stimuli that the model lacks: drop (default), drop_balanced, error
   unequal=POLICY       targets of unequal size: error (default), keep, downsample
-  encoding, pooling, layer, unit, context     for contextual models
+  lexicon=NAME         ratings for valnorm: vader (default), file
+  published=TABLE      a printed table to set beside the sweep's, such as caliskan2017.tableS1
   seed=N               of every draw
   experiment=NAME      a ready-made sweep
+
+choose for contextual models:
+  context=NAME         bare (default), prompt, templates, corpus context.corpus=NAME, pairs, intersectional, ...
+  encoding=NAME        the vector that is read: word (default), sentence
+  pooling=NAME         of a word's subwords: mean (default), first, last
+  layer=N              last (default), a number from 0 (the embeddings), or all
+  unit=NAME            what the p-value exchanges: item (every text; default) or stimulus (every word)
 
 how to run:
   -m, --multirun       sweep: KEY=a,b  KEY=range(1,5)  'KEY=glob(c*)'

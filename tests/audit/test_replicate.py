@@ -118,3 +118,10 @@ def test_probabilities_in_a_corpus_are_not_replicated_by_templates(runs: Path) -
 def test_a_table_beyond_this_machine_has_a_reason_for_every_cell(name: str, runs: Path) -> None:
     reasons = {unavailable(need, runs=runs) for need in needs_of(load_published(name))}
     assert None not in reasons
+
+
+def test_the_list_of_tables_tells_what_to_install_in_full(
+    cli: Cli, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.audit.replicate.unavailable", lambda *_, **__: "pip install 'eat-harness[clip]'.")
+    assert "pip install 'eat-harness[clip]'" in cli("replicate", "--runs", runs)[1]
