@@ -360,11 +360,15 @@ def compatible(cell: Cell) -> str | None:
     if spec.blocks and not is_static(cell.model) and gives_one_text(cell.source, dict(slots(cell.test)).values()):
         return f"{cell.method} draws among texts, and {cell.source.label} gives one: choose context=templates or corpus"
     if cell.unmet:
-        return cell.unmet
+        # No corpus is large enough for a model that gives no probabilities.
+        return (_without_probabilities(cell) if spec.pairs else None) or cell.unmet
     if cell.test.kind != spec.test_kind:
         return f"{cell.method} measures tests of kind {spec.test_kind}; {cell.test.name} is of kind {cell.test.kind}"
     if cell.association not in spec.associations:
-        return f"{cell.method} measures by {' or '.join(spec.associations)}, not by {cell.association}"
+        return (
+            f"{cell.method} measures by {' or '.join(spec.associations)}, not by {cell.association}: "
+            f"choose association={spec.associations[0]}"
+        )
     if spec.test_kind == "valence" and not is_static(cell.model) and not isinstance(cell.source, IntersectionalSource):
         return f"{cell.method} compares sentences that combine categories: choose context=intersectional"
     last = cell.model.get("layers")

@@ -177,4 +177,5 @@ class Config:
     overwrite: str = "missing"
     figures: str = "auto"
     published: str | None = None
+    tag: str | None = None
     plan: str | None = None

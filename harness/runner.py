@@ -265,7 +265,7 @@ def collect(
         if len(vectors) < 2:
             raise HarnessError(
                 f"{cell.model['name']} has {len(vectors)} of the {len(concepts[slot].words)} stimuli of {slot} "
-                f"({concepts[slot].name}); at least two are needed. It lacks {', '.join(lost[slot][:8])}."
+                f"({concepts[slot].name}); at least two are needed. It lacks {named(lost[slot])}."
             )
     words = {slot: {"used": list(found[slot].words), "dropped": lost[slot]} for slot in found}
     return found, words

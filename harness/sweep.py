@@ -23,6 +23,7 @@ from harness.options import one_of
 from harness.progress import written_to
 from harness.result import Result, ResultStore, write_atomically
 from harness.runner import Encoders, run
+from harness.tags import checked_tag, tag_cells
 from harness.tracking import Tracker, TrackingSettings, tracking_settings
 
 SMALL_SWEEP = 20
@@ -73,6 +74,7 @@ class Survey:
     known: dict[str, Result] = field(default_factory=dict)
     skipped: dict[str, Cell] = field(default_factory=dict)
     left: dict[str, Cell] = field(default_factory=dict)
+    tags: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
 
     @property
     def fingerprints(self) -> list[str]:
@@ -93,6 +95,8 @@ def survey(configs: Iterable[Mapping[str, Any]], store: ResultStore, *, overwrit
         found.asked += 1
         cell = Cell.from_config(config)
         key = fingerprint(cell.identity())
+        if config.get("tag"):
+            found.tags.setdefault(checked_tag(config["tag"]), {}).setdefault(key, dict(cell.factors()))
         if key in found.factors:
             continue
         found.factors[key] = dict(cell.factors())
@@ -261,6 +265,8 @@ def run_sweep(
     figures_wanted(settings["figures"], cells=0)
     folder = runs / "sweeps" / found.identifier
     folder.mkdir(parents=True, exist_ok=True)
+    for tag, cells in found.tags.items():
+        tag_cells(runs, tag, cells)
     tracking = tracking_settings(settings["tracking"], runs)
     tracker = parent = None
     if tracking is not None:

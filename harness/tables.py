@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from harness.errors import HarnessError, did_you_mean
 from harness.paths import runs_dir
 from harness.result import COLUMNS, ResultStore
+from harness.tags import tag_factors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,19 @@ def full_sweep_id(runs: Path, given: str) -> str:
     return matches[0]
 
 
-def load_results(runs: str | Path | None = None, *, sweep: str | None = None) -> pd.DataFrame:
+def asked_factors(runs: Path, *, sweep: str | None = None, tag: str | None = None) -> dict[str, dict[str, Any]] | None:
+    """Return the factors of the cells of a sweep, of a tag, or of both, as asked for; None where neither is given."""
+    tagged = None if tag is None else tag_factors(runs, tag)
+    if sweep is None:
+        return tagged
+    asked = sweep_factors(runs, full_sweep_id(runs, sweep))
+    both = {key: factors for key, factors in asked.items() if tagged is None or key in tagged}
+    if not both:
+        raise HarnessError(f"No cell of sweep {sweep} was asked for under the tag {tag}.")
+    return both
+
+
+def load_results(runs: str | Path | None = None, *, sweep: str | None = None, tag: str | None = None) -> pd.DataFrame:
     """Return the recorded cells as a data frame, one row a cell.
 
     Parameters
@@ -61,15 +74,17 @@ def load_results(runs: str | Path | None = None, *, sweep: str | None = None) ->
     sweep
         Only the cells of this sweep, in the order asked: its id, the first digits of it, or ``last``. A cell whose file
         is gone stands as ``missing``.
+    tag
+        Only the cells that were asked for under this tag, measured then or before.
     """
     import pandas as pd
 
     folder = runs_dir(runs)
     store = ResultStore(folder)
-    if sweep is None:
+    asked = asked_factors(folder, sweep=sweep, tag=tag)
+    if asked is None:
         rows = [result.row() for result in store]
     else:
-        asked = sweep_factors(folder, full_sweep_id(folder, sweep))
         rows = [_row(store, key, factors) for key, factors in asked.items()]
     if not rows:
         raise HarnessError(f"No cell is recorded under {folder}; `harness run experiment=demo` records the first ones.")

@@ -113,6 +113,7 @@ class Tracker:
             **{f"version.{name}": version for name, version in result.versions.items()},
         }
         tags |= {"sweep": result.sweep} if result.sweep else {}
+        tags |= {"tag": result.config["tag"]} if result.config.get("tag") else {}
         tags |= {"mlflow.parentRunId": parent} if parent else {}
         tags |= {"reason": result.reason[:5000]} if result.reason else {}
         name = "-".join(str(result.factors[key]) for key in ("model", "test", "method"))

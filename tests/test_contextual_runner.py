@@ -281,7 +281,7 @@ def test_a_sweep_reads_each_text_once_and_says_so(
     assert status == 0, err
     assert "72 cells asked, 48 distinct: 24 measured, 0 known, 24 skipped, 0 failed" in err
     assert "texts: 6,144 asked, 256 distinct, 256 encoded" in err
-    assert "skipped: 24 × Test garden has no variant 'terms'" in err
+    assert "skipped: 24 × garden: Test garden has no variant 'terms'" in err
     assert set(encoder.read.values()) == {1}
     assert encoder.opened == 1
 

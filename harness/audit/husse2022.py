@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.audit.availability import config_file
+from harness.audit.meeting import Met
+from harness.audit.needs import Need, needs_of, own_numbers
 from harness.audit.paper_grid import OURS, PUBLISHED, Entry
-from harness.audit.replicate import LEVELS, Met, Need, config_file, needs_of, own_numbers
+from harness.audit.replicate import LEVELS
 from harness.audit.runtimes import REPEATS, runtime
 from harness.audit.vocabulary import retained
 from harness.config import ModelConfig

@@ -6,7 +6,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.audit.replicate import Met, Need, level_of, need_of, place_of
+from harness.audit.meeting import Met
+from harness.audit.needs import Need, need_of, place_of
+from harness.audit.replicate import level_of
 from harness.beside import ALIASES, measured
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, did_you_mean
 from harness.result import Result, ResultStore
-from harness.tables import full_sweep_id, sweep_factors
+from harness.tables import asked_factors, full_sweep_id
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,13 +95,13 @@ def _text(value: object) -> str:
     return "null" if value is None else str(value)
 
 
-def load_recorded(runs: Path, *, sweep: str | None = None) -> Recorded:
-    """Read the cells of a sweep, in the order asked, or every recorded cell."""
+def load_recorded(runs: Path, *, sweep: str | None = None, tag: str | None = None) -> Recorded:
+    """Read the cells of a sweep or of a tag, in the order asked, or every recorded cell."""
     store = ResultStore(runs)
-    if sweep is None:
+    asked = asked_factors(runs, sweep=sweep, tag=tag)
+    if asked is None:
         results, lost = list(store), dict[str, dict[str, Any]]()
     else:
-        asked = sweep_factors(runs, full_sweep_id(runs, sweep))
         found = {key: store.read(key) for key in asked}
         results = [replace(result, factors=asked[key]) for key, result in found.items() if result is not None]
         lost = {key: asked[key] for key, result in found.items() if result is None}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ def kind_named(name: str) -> str:
     for kind in KINDS:
         if name in {kind, kind.removesuffix("s")}:
             return kind
-    raise HarnessError(f"There is nothing called {name!r} to list.{did_you_mean(name, KINDS)}")
+    raise HarnessError(f"There is nothing called {name!r}: give one of {', '.join(KINDS)}.{did_you_mean(name, KINDS)}")
 
 
 def rows(kind: str) -> list[dict[str, Any]]:
@@ -63,10 +65,11 @@ def _test_row(name: str) -> dict[str, Any]:
 
 
 def _first_comment(path: Path) -> str:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("#") and not line.startswith("# @"):
-            return line.lstrip("# ").strip()
-    return ""
+    """Return the first sentence of the comment at the head of a file."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    comment = takewhile(lambda line: line.startswith("#"), dropwhile(lambda line: line.startswith("# @"), lines))
+    text = " ".join(line.lstrip("# ").strip() for line in comment)
+    return re.split(r"(?<=\.)\s", text, maxsplit=1)[0]
 
 
 def details(kind: str, name: str, *, target: str | None = None) -> dict[str, Any]:
@@ -91,4 +94,4 @@ def details(kind: str, name: str, *, target: str | None = None) -> dict[str, Any
         from harness.options import StatsOptions
 
         return asdict(StatsOptions(**data))
-    return data
+    return data if "description" in data else {"description": _first_comment(files[name]), **data}

@@ -23,6 +23,7 @@ EXAMPLES = """examples:
   harness compare --sweep last --rows test --columns model,stats
   harness compare --where method=weat --where test=c1,c2 --value d,ci_low,ci_high
   harness compare --rows test --columns stats --value p --adjust holm
+  harness compare --tag pilot --rows test --columns stats --value p --adjust bh --family all
   harness compare --models googlenews,glove-6b-100d --format markdown
 
 families of --adjust: specification (the tests that one specification asks: default), family (all cells of a paper's
@@ -38,6 +39,7 @@ def main(argv: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--sweep", help="only the cells of this sweep; `last` is the one recorded last")
+    parser.add_argument("--tag", help="only the cells that were asked for under this tag (`harness run tag=NAME`)")
     parser.add_argument("--where", action="append", default=[], metavar="KEY=VALUE[,VALUE]", help="only such cells")
     parser.add_argument("--rows", type=_names, default=[], metavar="FACTOR[,FACTOR]")
     parser.add_argument("--columns", type=_names, default=[], metavar="FACTOR[,FACTOR]")
@@ -51,7 +53,7 @@ def main(argv: list[str]) -> int:
     arguments = parser.parse_args(argv)
     from harness.audit.recorded import load_recorded
 
-    cells = load_recorded(runs_dir(arguments.runs), sweep=arguments.sweep)
+    cells = load_recorded(runs_dir(arguments.runs), sweep=arguments.sweep, tag=arguments.tag)
     conditions = _conditions(arguments.where)
     found = _compare(cells.where(conditions) if conditions else cells, arguments)
     text = as_format(found, arguments.format)

@@ -22,6 +22,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="the same as --format json")
     parser.add_argument("--out", type=Path, help="a file (default: standard output)")
     parser.add_argument("--sweep", help="only the cells of this sweep; `last` is the one recorded last")
+    parser.add_argument("--tag", help="only the cells that were asked for under this tag (`harness run tag=NAME`)")
     parser.add_argument("--columns", help="only these columns, separated by commas")
     parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
     arguments = parser.parse_args(argv)
@@ -34,7 +35,7 @@ def main(argv: list[str]) -> int:
 
     for path in ResultStore(runs_dir(arguments.runs)).broken():
         print(f"harness: {path} is broken and left out; run its cell again.", file=sys.stderr)
-    table = load_results(arguments.runs, sweep=arguments.sweep)
+    table = load_results(arguments.runs, sweep=arguments.sweep, tag=arguments.tag)
     if arguments.columns:
         wanted = [name.strip() for name in arguments.columns.split(",")]
         unknown = [name for name in wanted if name not in table.columns]

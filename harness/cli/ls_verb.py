@@ -7,6 +7,8 @@ import json
 
 from harness.cli.catalogue import KINDS, kind_named, rows
 
+_PIPED_WIDTH = 120
+
 
 def main(argv: list[str]) -> int:
     """List models, tests, methods, experiments or stats presets."""
@@ -26,5 +28,8 @@ def main(argv: list[str]) -> int:
         table.add_column(column, overflow="fold", no_wrap=column == "name")
     for row in found:
         table.add_row(*(str(value) for value in row.values()))
-    Console().print(table, markup=False)
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPED_WIDTH)
+    console.print(table, markup=False)
     return 0

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from harness.audit.meeting import StandIns
+    from harness.audit.needs import Need
     from harness.audit.paper_grid import Entry
-    from harness.audit.replicate import Line, Need, Replication, StandIns
+    from harness.audit.replicate import Line, Replication
 
 DESCRIPTION = """Measure what a published table needs and is not measured yet, and print ours beside it: difference,
 agreement within ±.011, sign, and verdict where the paper's is known. Models and a corpus that are on this machine can
@@ -29,6 +31,8 @@ runs, as CSV, and figures as PNG and SVG."""
 _PLACE = "replications"
 
 _FEW = 3
+
+_NOTHING = "there is no number of ours, for the reasons above; nothing is written."
 
 
 def main(argv: list[str]) -> int:
@@ -50,17 +54,12 @@ def main(argv: list[str]) -> int:
         _list(runs)
         return 0
     from harness.audit.husse2022 import STUDIES
-    from harness.audit.replicate import StandIns, replicate
-    from harness.cli.catalogue import config_files
-    from harness.corpus.manifest import corpora_dir, find_corpus
+    from harness.audit.meeting import StandIns
+    from harness.audit.replicate import replicate
 
     models = tuple(dict.fromkeys(filter(None, arguments.models.split(","))))
-    for model in models:
-        if model not in config_files("model"):
-            raise HarnessError(f"There is no model named {model!r}.{did_you_mean(model, config_files('model'))}")
-    if arguments.corpus:
-        find_corpus(arguments.corpus, corpora_dir(runs))
     stand_ins = StandIns(models, arguments.corpus)
+    _check(stand_ins, arguments.set)
 
     def measure(configs: list[dict[str, Any]]) -> list[tuple[str, str]]:
         return _measure(configs, runs, argv)
@@ -72,6 +71,26 @@ def main(argv: list[str]) -> int:
     return 1 if found.failed else 0
 
 
+def _check(stand_ins: StandIns, overrides: Sequence[str]) -> None:
+    """Raise one sentence where a name is unknown: it is a mistake, and no reason why a cell cannot be run."""
+    from harness.audit.meeting import composer
+    from harness.cli.catalogue import config_files
+    from harness.cli.run_verb import sentence
+    from harness.corpus.manifest import corpora_dir, find_corpus
+
+    known = config_files("model")
+    for name in stand_ins.models:
+        if name not in known:
+            raise HarnessError(f"--models {name}: there is no such model.{did_you_mean(name, known)}")
+    if stand_ins.corpus is not None:
+        find_corpus(stand_ins.corpus, corpora_dir(runs_dir()))
+    try:
+        with composer() as compose:
+            compose(overrides)
+    except Exception as error:
+        raise sentence(error) from error
+
+
 def _study(
     arguments: argparse.Namespace,
     runs: Path,
@@ -80,8 +99,8 @@ def _study(
 ) -> int:
     """Make a table of comparisons or a figure of the paper from our own cells."""
     from harness.audit.husse2022 import STUDIES, Settings
+    from harness.audit.meeting import meet, reasons_of
     from harness.audit.paper_grid import OURS, as_frame
-    from harness.audit.replicate import meet, reasons_of
 
     study = STUDIES[arguments.name]
     met, failed = meet(study.needs(), runs=runs, measure=measure, stand_ins=stand_ins, extra=arguments.set)
@@ -92,12 +111,14 @@ def _study(
     for note in made.notes:
         _say(console, note)
     _trouble(console, failed, reasons_of(met))
-    files = _saved(runs, arguments.name, as_frame(made.entries, made.labels), made.figure)
     cells = len({one.result.fingerprint for one in met if one.result is not None})
     ours = sum(entry.source == OURS and entry.value is not None for entry in made.entries)
-    _say(console, f"{arguments.name} ({study.title}): {ours} numbers of ours from {cells} cells.")
     if ours:
+        files = _saved(runs, arguments.name, as_frame(made.entries, made.labels), made.figure)
+        _say(console, f"{arguments.name} ({study.title}): {ours} numbers of ours from {_count(cells, 'cell')}.")
         _say(console, f"written: {', '.join(str(file) for file in files)}")
+    else:
+        _say(console, f"{arguments.name} ({study.title}): {_NOTHING}")
     return 1 if failed else 0
 
 
@@ -144,8 +165,9 @@ def _say(console: Console, text: str) -> None:
 
 
 def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
+    from harness.audit.needs import own_numbers
     from harness.audit.paper_grid import LABELS, OURS, PUBLISHED, as_frame, entries_of
-    from harness.audit.replicate import own_numbers, summary_line
+    from harness.audit.replicate import summary_line
     from harness.published import load_published
 
     console = _console()
@@ -155,13 +177,15 @@ def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
     elif stand_ins:
         entries = entries_of(own_numbers(load_published(found.name)), found.met)
         console.print(_grid(entries, LABELS))
-        file, *_ = _saved(runs, found.name, as_frame(entries), None)
         ours, printed = (
             sum(entry.source == source and entry.value is not None for entry in entries) for source in (OURS, PUBLISHED)
         )
+        file = _saved(runs, found.name, as_frame(entries), None)[0] if ours else None
         closing = (
             f"{found.name}: {ours} numbers of {', '.join(stand_ins.models) or 'ours'} beside {printed} printed ones; "
             f"*: p below the paper's level; –: no number, for the reason above. Written: {file}"
+            if ours
+            else f"{found.name}: {_NOTHING}"
         )
     dropped = {
         f"{line.test} on {line.model}: left out {', '.join(line.dropped)}" for line in found.lines if line.dropped
@@ -175,10 +199,19 @@ def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
 def _trouble(console: Console, failed: list[tuple[str, str]], unavailable: dict[str, list[Need]]) -> None:
     """Say which cells failed and which could not be run, and why."""
     for name, reason in failed:
-        _say(console, f"failed: {name}: {reason}")
+        if f"failed: {reason}" not in unavailable:
+            _say(console, f"failed: {name}: {reason}")
     for reason, needs in unavailable.items():
         numbers = sum(need.numbers for need in needs)
-        _say(console, f"not run: {len(needs)} cells ({numbers} printed numbers; {_tests(needs)}): {reason}")
+        cells = f"{_count(len(needs), 'cell')} ({_count(numbers, 'printed number')}; {_tests(needs)})"
+        what, text = (
+            ("failed", reason.removeprefix("failed: ")) if reason.startswith("failed: ") else ("not run", reason)
+        )
+        _say(console, f"{what}: {cells}: {text}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _grid(entries: Sequence[Entry], labels: Sequence[str]) -> Table:
@@ -247,8 +280,9 @@ def _value(value: float | str, *, short: bool = False) -> str:
 
 def _list(runs: Path) -> None:
     """Print every stored table with what of it can be measured here."""
+    from harness.audit.availability import unavailable
     from harness.audit.husse2022 import STUDIES
-    from harness.audit.replicate import needs_of, unavailable
+    from harness.audit.needs import needs_of
     from harness.published import load_published, published_tables
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -268,9 +302,10 @@ def _list(runs: Path) -> None:
                 known[key] = unavailable(need, runs=runs)
             reasons.append(known[key])
         others = list(dict.fromkeys(reason for reason in reasons if reason))
-        text = "; ".join(others[:2]) + (f"; and {len(others) - 2} more" if len(others) > 2 else "")
+        more = [f"and {len(others) - 2} more"] if len(others) > 2 else []
+        text = "; ".join([*(reason.removesuffix(".") for reason in others[:2]), *more])
         printed = str(numbers[name]) if name in numbers else ""
         table.add_row(name, printed, str(len(needs)), str(reasons.count(None)), text)
     console = Console()
     console.width = max(console.width, 140)
-    console.print(table)
+    console.print(table, markup=False)

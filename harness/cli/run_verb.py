@@ -19,21 +19,31 @@ Measure one cell, or with -m every combination of the values given.
 choose (each is a Hydra group or key; `harness ls` lists the values):
   model=NAME           googlenews (default), glove-6b-100d, vectors model.path=FILE, ...
   test=NAME            c1 (default) ... or test=file test.path=FILE.yaml for your own words
-  method=NAME          weat (default), ...
+  method=NAME          weat (default), mleat, seat, ceat, mlceat, lpbs, wefat, valnorm, sc-weat, ibd, eibd
+  association=NAME     cosine (default), projection, omrani2023, probability (lpbs)
   target=VARIANT       a variant of the test: names, terms, word2vec, ... (default: its base lists)
   stats=PRESET         default, or what a paper's code did: caliskan2017, may2019, wolfe2024, wefe, ...
   stats.KEY=VALUE      one convention: ddof, alternative, null, ties, plus_one, resamples, exact_limit
   missing=POLICY       stimuli that the model lacks: drop (default), drop_balanced, error
   unequal=POLICY       targets of unequal size: error (default), keep, downsample
-  encoding, pooling, layer, unit, context     for contextual models
+  lexicon=NAME         ratings for valnorm: vader (default), file
+  published=TABLE      a printed table to set beside the sweep's, such as caliskan2017.tableS1
   seed=N               of every draw
   experiment=NAME      a ready-made sweep
+
+choose for contextual models:
+  context=NAME         bare (default), prompt, templates, corpus context.corpus=NAME, pairs, intersectional, ...
+  encoding=NAME        the vector that is read: word (default), sentence
+  pooling=NAME         of a word's subwords: mean (default), first, last
+  layer=N              last (default), a number from 0 (the embeddings), or all
+  unit=NAME            what the p-value exchanges: item (every text; default) or stimulus (every word)
 
 how to run:
   -m, --multirun       sweep: KEY=a,b  KEY=range(1,5)  'KEY=glob(c*)'
   hydra/launcher=joblib hydra.launcher.n_jobs=2      in parallel
   overwrite=missing    a cell measured before is not measured again (default); always; never
   figures=auto         draw figures for single runs and small sweeps (default); always; never
+  tag=NAME             your own name for these cells: `harness compare --tag NAME` takes all that were asked under it
   tracking=none        write result files only (default: MLflow under the folder of runs)
   paths.runs=DIR       where everything goes (or HARNESS_RUNS; default: runs)
   paths.stimuli=DIR    your own concepts/, tests/, templates/ (or HARNESS_STIMULI)
@@ -91,7 +101,7 @@ def run_hydra(task: Callable[[Any], Any], argv: list[str], *, config_name: str) 
     except (HarnessError, SweepFailedError):
         raise
     except Exception as error:
-        raise _sentence(error) from error
+        raise sentence(error) from error
     finally:
         sys.argv = before
 
@@ -155,7 +165,7 @@ def _foreign_folders(argv: list[str]) -> list[Path]:
     return [folder for folder in folders if folder is not None]
 
 
-def _sentence(error: Exception) -> Exception:
+def sentence(error: Exception) -> Exception:
     """Turn what Hydra raises for a user's mistake into one sentence; a defect stays as it is."""
     from hydra.errors import HydraException, MissingConfigException
     from omegaconf.errors import OmegaConfBaseException

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from harness.cli.catalogue import details, kind_named
 
@@ -25,5 +26,14 @@ def main(argv: list[str]) -> int:
     else:
         import yaml
 
-        print(yaml.safe_dump(plain, allow_unicode=True, sort_keys=False, width=110, default_flow_style=None), end="")
+        filled = _filled(plain)
+        # YAML's own choice writes a mapping without lists or mappings in it as one paragraph.
+        flow = None if any(isinstance(value, dict | list) for value in filled.values()) else False
+        print(yaml.safe_dump(filled, allow_unicode=True, sort_keys=False, width=110, default_flow_style=flow), end="")
     return 0
+
+
+def _filled(found: dict[str, Any]) -> dict[str, Any]:
+    """Return what says something: fields that are empty are left out for a reader."""
+    kept = {name: _filled(value) if isinstance(value, dict) else value for name, value in found.items()}
+    return {name: value for name, value in kept.items() if value not in ("", [], {})}

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from harness.cell import Cell, compatible, fingerprint
 from harness.errors import HarnessError
+from harness.methods.weat import SIGNIFICANT
 from harness.options import one_of
 from harness.paths import runs_dir, writable
 from harness.progress import texts_bar
@@ -18,6 +19,7 @@ from harness.read_as import warnings
 from harness.result import Result, ResultStore
 from harness.runner import Encoders
 from harness.sweep import OVERWRITE, figures_wanted, measure_and_record
+from harness.tags import tag_cells
 from harness.tracking import Tracker, tracking_settings
 
 
@@ -31,6 +33,8 @@ def run_single(config: Mapping[str, Any]) -> Result:
     reason = compatible(cell)
     if reason:
         raise HarnessError(f"This cell has no meaning: {reason.rstrip('.')}.")
+    if config.get("tag"):
+        tag_cells(runs, config["tag"], {fingerprint(cell.identity()): cell.factors()})
     settings = tracking_settings(config["tracking"], runs)
     recorded = None if config["overwrite"] == "always" else store.finished(fingerprint(cell.identity()))
     if recorded is not None:
@@ -52,6 +56,17 @@ def _error_name(result: Result) -> str:
     return last.partition(":")[0].rpartition(".")[2]
 
 
+def _other_side(result: Result) -> list[str]:
+    """Say so where p, asked on one side only, hides an effect on the other."""
+    d, p = result.metrics.get("d", 0.0), result.metrics.get("p_two_sided", 1.0)
+    if result.factors.get("alternative") != "greater" or d >= 0 or p >= SIGNIFICANT:
+        return []
+    return [
+        "d is negative, against the hypothesis that X goes with A and Y with B. p asks for that side alone "
+        f"(stats.alternative=greater); two-sided it is {p:.2g}."
+    ]
+
+
 def show_result(result: Result, folder: Path, *, known: bool) -> None:
     """Print a result as a small table of names and numbers."""
     console = Console()
@@ -64,12 +79,12 @@ def show_result(result: Result, folder: Path, *, known: bool) -> None:
         table.add_row(name, f"{value:.6g}")
     for name, text in result.labels.items():
         table.add_row(name, text)
-    console.print(table)
+    console.print(table, markup=False)
     if result.tables.get("level2"):
         from harness.plots.eatmap import eatmap_text
 
         console.print(f"\n{eatmap_text(result)}\n", markup=False, highlight=False, soft_wrap=True)
-    for note in [*result.notes, *warnings(result)]:
+    for note in [*result.notes, *warnings(result), *_other_side(result)]:
         console.print(note, markup=False, highlight=False)
     where = "measured before" if known else "recorded"
     console.print(f"{where}: {folder}", markup=False, highlight=False, soft_wrap=True)

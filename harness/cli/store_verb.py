@@ -79,7 +79,7 @@ def _ls(store: BlockStore, encoder: str | None) -> None:
         table.add_row(name, model, "all", f"{blocks.total():,}", size_text(sizes.total()), *texts)
     console = Console(soft_wrap=False)
     console.width = max(console.width, 140)
-    console.print(table)
+    console.print(table, markup=False)
 
 
 def _verify(store: BlockStore, encoder: str | None) -> int:

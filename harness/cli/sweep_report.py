@@ -140,4 +140,5 @@ def report(outcome: Outcome, *, runs: Path) -> None:
         console.print(f"  failed: {name}: {reason}", highlight=False, markup=False)
     if len(outcome.failures) > 20:
         console.print(f"  … and {len(outcome.failures) - 20} more; `harness export` lists all", highlight=False)
-    console.print(f"results: {runs / 'results'}   table: harness export --sweep {outcome.sweep}", highlight=False)
+    console.print(f"results: {runs / 'results'}", highlight=False, markup=False)
+    console.print(f"next: harness compare --sweep {outcome.sweep}   harness audit {outcome.sweep}", highlight=False)

@@ -20,7 +20,7 @@ from harness.result import Result, ResultStore
 _ANY_WIDTH, _TEXT_WIDTH = 10_000, 160
 
 LARGEST = 60
-"""Larger sweeps print their summary only; `harness export` gives their table."""
+"""Larger sweeps print their summary only; `harness compare` gives their table."""
 
 MAIN = (
     ("d", "p"),
@@ -56,7 +56,7 @@ def print_table(asked: Mapping[str, Mapping[str, Any]], *, runs: Path, published
     console = Console(soft_wrap=False)
     table, narrow = _table(results, beside, published), console.width
     console.width = max(narrow, Measurement.get(console, console.options.update(width=_ANY_WIDTH), table).maximum)
-    console.print(table)
+    console.print(table, markup=False)
     console.width = max(narrow, _TEXT_WIDTH)
     if any(set(printed) - PLAIN for printed in beside.values()):
         print_beside(console, [(r, beside[r.fingerprint]) for r in results], published=str(published))

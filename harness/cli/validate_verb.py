@@ -31,5 +31,7 @@ def main(argv: list[str]) -> int:
         for problem in problems:
             prefix = "" if problem.message.startswith(str(problem.path)) else f"{problem.path}: "
             print(f"{problem.level}: {prefix}{problem.message}")
-        print(f"{checked} files checked: {errors} errors, {len(problems) - errors} warnings")
+        counts = ((checked, "file"), (errors, "error"), (len(problems) - errors, "warning"))
+        files, *levels = (f"{number} {name}{'' if number == 1 else 's'}" for number, name in counts)
+        print(f"{files} checked: {', '.join(levels)}")
     return 2 if errors or (arguments.strict and problems) else 0

@@ -66,5 +66,5 @@ def find_corpus(name: str, folder: Path) -> Path:
             return path
     raise HarnessError(
         f"There is no corpus {name!r} in {folder}.{did_you_mean(name, corpus_names(folder))} "
-        f"`harness corpus build {Path(name).name}` makes one."
+        f"`harness corpus build {Path(name).name}` makes one; any but reddit-wsb and gutenberg needs --source FILES."
     )

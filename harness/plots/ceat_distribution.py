@@ -61,9 +61,10 @@ def _histogram(axes: Axes, result: Result) -> None:
         color=ORANGE,
         fontweight="bold",
     )
-    p = format_p(metrics["p_item"], metrics["log10_p_item"])
+    p, by_word = (format_p(metrics[f"p_{by}"], metrics[f"log10_p_{by}"]) for by in ("item", "stimulus"))
     axes.set_title(
-        f"{cell_label(result)}: {int(metrics['n_samples']):,} samples, SD {metrics['d_sd']:.2f}, p = {p}",
+        f"{cell_label(result)}: {int(metrics['n_samples']):,} samples, SD {metrics['d_sd']:.2f}\n"
+        f"p over samples = {p}, p over words = {by_word}",
         loc="left",
         fontsize=10,
     )

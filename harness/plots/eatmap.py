@@ -78,12 +78,15 @@ def level1_text(result: Result) -> str:
 
 def figure(result: Result) -> Figure:
     """Draw one EAT-Map with group names, effects, p-values and the cosines of level 3."""
-    drawing = new_figure(4.6, 3.9)
+    drawing = new_figure(4.6, 4.1)
     axes = drawing.subplots()
     draw_map(axes, result, width=18, fontsize=9, cosines=True)
-    title = f"{cell_label(result)}: {pattern_text(result)}\n{level1_text(result)}"
-    axes.set_title(title, loc="left", fontsize=10)
+    axes.set_title(_title(result), loc="left", fontsize=10)
     return drawing
+
+
+def _title(result: Result) -> str:
+    return f"{cell_label(result)}\n{pattern_text(result)}\n{level1_text(result)}"
 
 
 def eatmap_grid(results: Sequence[Result]) -> Figure:
@@ -99,8 +102,7 @@ def eatmap_grid(results: Sequence[Result]) -> Figure:
         axes.set_axis_off()
     for axes, result in zip(grid.flat, results, strict=False):
         draw_map(axes, result, width=13, fontsize=7, cosines=False)
-        title = f"{cell_label(result)}\n{pattern_text(result)}\n{level1_text(result)}"
-        axes.set_title(title, loc="left", fontsize=7.5)
+        axes.set_title(_title(result), loc="left", fontsize=7.5)
     return drawing
 
 

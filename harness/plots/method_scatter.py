@@ -23,6 +23,9 @@ def figure(scores: Sequence[Score], methods: Sequence[str]) -> Figure:
     colours = dict(zip(models, [BLUE, ORANGE, GREEN, GREY] * len(models), strict=False))
     drawing = new_figure(0.8 + 2.0 * len(methods), 0.9 + 1.9 * len(methods))
     grid = drawing.subplots(len(methods), len(methods), squeeze=False, sharex="col")
+    # One scale for all: a panel of few tests would else stretch them over its whole height.
+    low, high = min(0.0, *(s.d for s in scores)), max(0.0, *(s.d for s in scores))
+    room = 0.08 * (high - low) or 1.0
     for line, vertical in zip(grid, methods, strict=True):
         for axes, horizontal in zip(line, methods, strict=True):
             if vertical == horizontal:
@@ -31,6 +34,8 @@ def figure(scores: Sequence[Score], methods: Sequence[str]) -> Figure:
                 axes.set_yticks([])
             else:
                 _points(axes, scores, horizontal, vertical, colours)
+                axes.set_ylim(low - room, high + room)
+            axes.set_xlim(low - room, high + room)
     for axes, name in zip(grid[-1], methods, strict=True):
         axes.set_xlabel(name)
     for axes, name in zip(grid[:, 0], methods, strict=True):

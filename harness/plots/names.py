@@ -15,6 +15,10 @@ def concept_label(name: str, *, width: int | None = None) -> str:
 
 def cell_label(result: Result) -> str:
     """Return what a figure is about: the test, the model, and the corpus if its contexts come from one."""
+    return f"{result.factors['test']} on {result.factors['model']}{in_corpus(result)}"
+
+
+def in_corpus(result: Result) -> str:
+    """Return `` in gutenberg`` where a cell's contexts come from that corpus, or nothing."""
     kind, _, source = str(result.factors.get("context")).partition("/")
-    corpus = f" in {source.partition('/')[0]}" if kind in ("corpus", "pairs_corpus") else ""
-    return f"{result.factors['test']} on {result.factors['model']}{corpus}"
+    return f" in {source.partition('/')[0]}" if kind in ("corpus", "pairs_corpus") else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from harness.plots.names import in_corpus
 from harness.plots.style import BLUE, GREEN, GREY, ORANGE, new_figure
 from harness.result import Result
 
@@ -32,8 +33,10 @@ def figure(found: Sequence[Distribution]) -> Figure:
     grid = drawing.subplots(len(associations), len(models), squeeze=False, sharex=True)
     for row, association in zip(grid, associations, strict=True):
         for axes, model in zip(row, models, strict=True):
-            _panel(axes, [one for one in found if (one.model, one.association) == (model, association)])
-            axes.set_title(f"{association}, {model}", loc="left", fontsize=10)
+            drawn = [one for one in found if (one.model, one.association) == (model, association)]
+            _panel(axes, drawn)
+            corpus = in_corpus(drawn[0].result) if drawn else ""
+            axes.set_title(f"{association}, {model}{corpus}", loc="left", fontsize=10)
     for axes in grid[-1]:
         axes.set_xlabel("effect size d of a sample")
     for axes in grid[:, 0]:

@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 
 from harness.audit.husse2022 import METHODS, STUDIES, Score, correlations, published_scores
+from harness.audit.meeting import Met, StandIns
+from harness.audit.needs import Need, needs_of, own_numbers
 from harness.audit.paper_grid import OURS, PUBLISHED, entries_of
-from harness.audit.replicate import Met, Need, StandIns, lines_met, needs_of, own_numbers
+from harness.audit.replicate import lines_met
 from harness.audit.vocabulary import Retained, in_vocabulary, reduced_to_vocabulary
 from harness.config import ModelConfig
 from harness.errors import HarnessError
@@ -179,7 +181,7 @@ def test_runtimes_are_measured_and_what_cannot_be_is_said(cli: Cli, runs: Path, 
     assert set(ours.index[ours["value"] > 0]) == {"s-seat", "w-seat", "lpbs"}
     assert "context reddit is not on this machine" in ours.loc["ceat", "reason"]
     assert "mean of 2 measurements" in out
-    assert "not run: 1 cells" in out
+    assert "not run: 1 cell (" in out
     published = found[found["source"] == PUBLISHED]
     assert len(published) == len(load_published("husse2022.table8"))
 
@@ -201,9 +203,10 @@ def test_without_the_papers_models_every_cell_has_a_reason(name: str, cli: Cli, 
         patch.setenv("HARNESS_CACHE", str(tmp_path / "cache"))
         status, out, _ = cli("replicate", name, "--runs", runs)
     assert status == 0
-    counted = sum(int(number) for number in re.findall(r"not run: (\d+) cells", out))
+    counted = sum(int(number) for number in re.findall(r"not run: (\d+) cells? \(", out))
     assert counted == len({replace(need, numbers=0) for need in STUDIES[name].needs()})
-    assert "0 numbers of ours from 0 cells" in out
+    assert "there is no number of ours" in out
+    assert not (runs / "replications").exists()
 
 
 def test_figure_1_draws_every_score_and_counts_the_significant_ones() -> None:
@@ -228,7 +231,7 @@ def test_figure_2_has_a_bar_for_each_set_as_high_as_its_share() -> None:
 
 def test_figure_3_says_where_nothing_was_measured() -> None:
     rows = [{"low": i / 2, "high": (i + 1) / 2, "count": i + 1, "mean_p": 0.1} for i in range(4)]
-    result = Result("f", "finished", {}, {}, {"ces": 0.7}, tables={"histogram": rows})
+    result = Result("f", "finished", {}, {"context": "corpus/books/n9"}, {"ces": 0.7}, tables={"histogram": rows})
     found = [
         word_sets.Distribution("m", "cosine", "full", result),
         word_sets.Distribution("m", "probability", "reduced", result),
@@ -236,6 +239,8 @@ def test_figure_3_says_where_nothing_was_measured() -> None:
     ]
     axes = word_sets.figure(found).axes
     assert [[text.get_text() for text in panel.texts] for panel in axes] == [[], [], [], ["not measured"]]
+    titles = [panel.get_title(loc="left") for panel in axes]
+    assert titles == ["cosine, m in books", "cosine, n in books", "probability, m in books", "probability, n"]
     (density,) = [patch for patch in axes[0].patches]
     values, edges, _ = density.get_data()
     assert [value * 4 for value in values] == [row["count"] for row in rows]
@@ -245,10 +250,11 @@ def test_figure_3_says_where_nothing_was_measured() -> None:
 def test_figure_4_has_a_panel_a_test_and_a_point_a_gap() -> None:
     rows = [{"gap": gap, "d_item": gap / 10, "p_item": 0.001 * gap} for gap in range(1, 19)]
     results = [
-        Result("f", "finished", {}, {"test": test, "model": "m"}, tables={"gaps": rows}) for test in ("h-c1", "h-c9")
+        Result("f", "finished", {}, {"test": test, "model": "m", "context": context}, tables={"gaps": rows})
+        for test, context in (("h-c1", "pairs"), ("h-c9", "pairs_corpus/books/gap18"))
     ]
     axes = gap_choice.figure(results, level=0.01).axes
-    assert [panel.get_title(loc="left") for panel in axes] == ["h-c1", "h-c9"]
+    assert [panel.get_title(loc="left") for panel in axes] == ["h-c1", "h-c9 in books"]
     assert [len(panel.collections[0].get_offsets()) for panel in axes] == [len(rows)] * 2
 
 
@@ -258,3 +264,5 @@ def test_figure_5_sets_each_two_methods_against_each_other_on_the_tests_they_sha
     axes = method_scatter.figure(scores, METHODS).axes
     counts = [sum(len(points.get_offsets()) for points in panel.collections) for panel in axes]
     assert counts == [0, 5, 4, 5, 0, 4, 4, 4, 0]
+    off_diagonal = [panel for i, panel in enumerate(axes) if i % 4]
+    assert len({panel.get_xlim() for panel in axes} | {panel.get_ylim() for panel in off_diagonal}) == 1

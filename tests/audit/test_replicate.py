@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.audit.replicate import lines_of, needs_of, unavailable
+from harness.audit.availability import unavailable
+from harness.audit.needs import needs_of
+from harness.audit.replicate import lines_of
 from harness.published import load_published, published_tables
 from harness.result import ResultStore
 
@@ -72,6 +74,35 @@ def test_a_misspelt_table_is_one_sentence(cli: Cli, runs: Path) -> None:
     assert "Did you mean caliskan2017.table1" in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--models", "glove-6b-10d"], "Did you mean glove-6b-100d"),
+        (["--corpus", "nowhere"], "There is no corpus 'nowhere'"),
+        (["--set", "poling=mean"], "There is no key 'poling' in the config. Did you mean pooling"),
+        (["--set", "stats=caliskan"], "There is no stats named 'caliskan'"),
+    ],
+)
+def test_a_name_that_is_unknown_is_a_mistake_and_no_cell_that_cannot_be_run(
+    cli: Cli, runs: Path, arguments: list[str], sentence: str
+) -> None:
+    status, out, err = cli("replicate", "husse2022.table3", "--runs", runs, *arguments)
+    assert status == 2
+    assert sentence in err
+    assert out == ""
+
+
+def test_with_nothing_of_ours_it_says_so_and_leaves_what_an_earlier_run_wrote(cli: Cli, runs: Path) -> None:
+    before = runs / "replications" / "husse2022.table4.csv"
+    before.parent.mkdir(parents=True)
+    before.write_text("an earlier run's")
+    status, out, _ = cli("replicate", "husse2022.table4", "--models", "glove-6b-100d", "--runs", runs)
+    assert status == 0
+    assert "husse2022.table4: there is no number of ours, for the reasons above; nothing is written" in out
+    assert "not run: 21 cells (21 printed numbers" in out
+    assert before.read_text() == "an earlier run's"
+
+
 def test_probabilities_in_a_corpus_are_not_replicated_by_templates(runs: Path) -> None:
     needs = [
         need for need in needs_of(load_published("husse2022.table14")) if ("association", "probability") in need.choices
@@ -89,18 +120,8 @@ def test_a_table_beyond_this_machine_has_a_reason_for_every_cell(name: str, runs
     assert None not in reasons
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        (["--models", "minilmm"], "There is no model named 'minilmm'. Did you mean minilm"),
-        (["--models", "minilm", "--corpus", "redit"], "There is no corpus 'redit'"),
-    ],
-)
-def test_a_misspelt_stand_in_is_one_sentence_and_nothing_is_written(
-    cli: Cli, runs: Path, given: list[str], sentence: str
+def test_the_list_of_tables_tells_what_to_install_in_full(
+    cli: Cli, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("husse2022.table12", "husse2022.figure2"):
-        status, _, err = cli("replicate", name, *given, "--runs", runs)
-        assert (status, err.count("\n")) == (2, 1)
-        assert sentence in err
-    assert not (runs / "replications").exists()
+    monkeypatch.setattr("harness.audit.availability.unavailable", lambda *_, **__: "pip install 'eat-harness[clip]'.")
+    assert "pip install 'eat-harness[clip]'" in cli("replicate", "--runs", runs)[1]

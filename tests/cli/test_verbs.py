@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +13,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness.methods import METHODS
+from harness.paths import conf_dir
 from harness.result import COLUMNS
+from harness.stimuli.yaml_file import read_yaml
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -49,6 +53,7 @@ def test_show_gives_a_tests_words(cli: Cli) -> None:
     [
         (["rum"], "There is no verb 'rum'. Did you mean run"),
         (["ls", "modles"], "Did you mean models"),
+        (["show", "colour", "c1"], "give one of models, tests, methods, experiments, stats"),
         (["show", "test", "c11"], "There is no test named 'c11'. Did you mean c1"),
         (["show", "model", "googelnews"], "Did you mean googlenews"),
         (["run", "model=googelnews"], "There is no model named 'googelnews'. Did you mean googlenews"),
@@ -252,3 +257,41 @@ def test_a_disk_that_cannot_be_written_is_one_sentence_and_a_defect_is_not(
     monkeypatch.setattr("harness.cli._dispatch", defect)
     with pytest.raises(OSError, match="Bad file"):
         cli("export")
+
+
+def test_the_help_of_run_names_every_key_and_every_method(cli: Cli) -> None:
+    out = cli("run", "--help")[1]
+    config = read_yaml(conf_dir() / "config.yaml")
+    groups = {name for entry in config["defaults"] if isinstance(entry, dict) for name in entry if "hydra" not in name}
+    keys = (groups | set(config)) - {"defaults", "hydra", "paths", "plan"}
+    assert [key for key in sorted(keys) if f"  {key}=" not in out] == []
+    assert set(METHODS) <= set(re.findall(r"[\w-]+", out.partition("method=NAME")[2].partition("\n")[0]))
+
+
+def test_every_experiment_is_described_by_a_whole_sentence_on_what_it_measures(cli: Cli) -> None:
+    described = {row["name"]: row["description"] for row in json.loads(cli("ls", "experiments", "--json")[1])}
+    assert [name for name, text in described.items() if not text.endswith(".") or "corpus build" in text] == []
+    assert described["ceat_demo"] in json.loads(cli("show", "experiment", "ceat_demo", "--json")[1])["description"]
+
+
+def test_show_leaves_out_what_is_empty_for_a_reader_but_not_for_a_program(cli: Cli) -> None:
+    assert "manifest" not in cli("show", "test", "c1")[1]
+    assert json.loads(cli("show", "test", "c1", "--json")[1])["X"]["manifest"] == ""
+    assert "exact_limit: null" in cli("show", "stats", "default")[1].splitlines()
+
+
+def test_a_one_sided_p_does_not_hide_an_effect_on_the_other_side(cli: Cli, own: list[str], own_test: Path) -> None:
+    assert "d is negative" not in cli("run", *own)[1]
+    lines = own_test.read_text(encoding="utf-8")
+    own_test.write_text(lines.translate(str.maketrans("XY", "YX")), encoding="utf-8")
+    out = cli("run", *own)[1]
+    assert "not significant" in out
+    assert "d is negative, against the hypothesis" in out
+    assert "d is negative" not in cli("run", *own, "stats.alternative=two-sided")[1]
+
+
+def test_a_sweep_names_the_commands_that_read_it(cli: Cli, own: list[str]) -> None:
+    err = cli("run", "-m", *own, "stats=default,wefe")[2]
+    sweep = err.partition("sweep ")[2].partition(":")[0]
+    assert f"harness compare --sweep {sweep}" in err
+    assert f"harness audit {sweep}" in err

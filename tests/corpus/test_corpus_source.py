@@ -134,6 +134,7 @@ def test_the_command_line_builds_merges_lists_and_reports(cli: Cli, tmp_path: Pa
         (["build", "mine", "--source", "x", "--encoding", "klingon"], "no such encoding"),
         (["build", "mine", "--source", "absent.zst"], "no such file"),
         (["report", "mine"], "There is no corpus 'mine'"),
+        (["report", "mine"], "`harness corpus build mine` makes one; any but reddit-wsb and gutenberg needs --source"),
     ],
 )
 def test_mistakes_at_the_keyboard(arguments: list[str], complaint: str, cli: Cli, runs: Path) -> None:

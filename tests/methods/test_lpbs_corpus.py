@@ -196,6 +196,15 @@ def test_ceat_by_probability_needs_sentences_with_two_slots(masked: Path, cell: 
     assert "choose context=pairs or context=pairs_corpus" in str(compatible(made))
 
 
+def test_a_model_without_probabilities_is_not_sent_for_a_larger_corpus(
+    masked: Path, cell: Make, natural: dict[str, Any]
+) -> None:
+    made = cell(masked, context={**natural, "gap": 0})
+    assert "use a larger corpus" in str(compatible(made))
+    config = {**made.config, "model": {**made.config["model"], "head": "none"}}
+    assert "gives none: choose a masked or a causal language model" in str(compatible(Cell.from_config(config)))
+
+
 def test_lpbs_takes_no_projection(masked: Path, cell: Make) -> None:
     made = cell(masked, method={"name": "lpbs"})
     config = {**made.config, "association": {**made.config["association"], "name": "projection"}}
