@@ -45,12 +45,14 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--columns", type=_names, default=[], metavar="FACTOR[,FACTOR]")
     parser.add_argument("--value", type=_names, default=[], metavar="NAME[,NAME]", help="d, p, ci_low, pattern, ...")
     parser.add_argument("--adjust", choices=("holm", "bh"), help="adjust p within families")
-    parser.add_argument("--family", type=_names, default=["specification"], help="default: specification")
+    parser.add_argument("--family", type=_names, metavar="NAME[,NAME]", help="of --adjust (default: specification)")
     parser.add_argument("--models", type=_names, metavar="A,B", help="pair the cells of two models")
     parser.add_argument("--format", choices=FORMATS, default="text")
     parser.add_argument("--out", type=Path, help="a file (default: standard output)")
     parser.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")
     arguments = parser.parse_args(argv)
+    if arguments.family and not arguments.adjust:
+        raise HarnessError("--family says within what p-values are adjusted: choose --adjust holm or --adjust bh too.")
     from harness.audit.recorded import load_recorded
 
     cells = load_recorded(runs_dir(arguments.runs), sweep=arguments.sweep, tag=arguments.tag)
@@ -76,7 +78,7 @@ def _compare(cells: Recorded, arguments: argparse.Namespace) -> Comparison:
             columns=arguments.columns,
             values=arguments.value,
             adjust=arguments.adjust,
-            family=arguments.family,
+            family=arguments.family or ["specification"],
         )
     if len(arguments.models) != 2:
         raise HarnessError("--models takes two names: --models A,B.")

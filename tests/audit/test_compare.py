@@ -116,3 +116,9 @@ def test_cells_without_numbers_are_shown_where_there_are_no_others(runs: Path, c
         assert status == 0
         assert "failed: 1 × no vector for rose" in out
         assert "nan" not in out.lower()
+
+
+def test_a_family_without_an_adjustment_is_a_mistake(cli: Cli, runs: Path) -> None:
+    status, _, err = cli("compare", "--family", "all", "--runs", runs)
+    assert status == 2
+    assert "--adjust holm" in err

@@ -17,7 +17,8 @@ import torch
 
 from harness.contexts import Context
 from harness.encoders.torch_setup import import_transformers, quiet
-from harness.encoders.transformer import TransformerEncoder, _folder, open_transformer
+from harness.encoders.transformer import TransformerEncoder, open_transformer
+from harness.encoders.transformer import folder_of as unpacked
 from harness.encoders.weights import find_weights
 
 ASSETS = ("minilm-l6", "smollm2-135m")
@@ -63,7 +64,7 @@ def opened(asset: str, **options: Any) -> TransformerEncoder:
 
 @cache
 def folder_of(asset: str) -> Path:
-    return _folder(find_weights({"name": asset, "asset": asset}), None)
+    return unpacked(find_weights({"name": asset, "asset": asset}), None)
 
 
 def encoded(encoder: TransformerEncoder, view: Any, layer: int) -> np.ndarray:
