@@ -17,8 +17,7 @@ import torch
 
 from harness.contexts import Context
 from harness.encoders.torch_setup import import_transformers, quiet
-from harness.encoders.transformer import TransformerEncoder, open_transformer
-from harness.encoders.transformer import folder_of as unpacked
+from harness.encoders.transformer import TransformerEncoder, folder_of, open_transformer
 from harness.encoders.weights import find_weights
 
 ASSETS = ("minilm-l6", "smollm2-135m")
@@ -63,8 +62,8 @@ def opened(asset: str, **options: Any) -> TransformerEncoder:
 
 
 @cache
-def folder_of(asset: str) -> Path:
-    return unpacked(find_weights({"name": asset, "asset": asset}), None)
+def model_folder(asset: str) -> Path:
+    return folder_of(find_weights({"name": asset, "asset": asset}))
 
 
 def encoded(encoder: TransformerEncoder, view: Any, layer: int) -> np.ndarray:
@@ -83,8 +82,8 @@ def assert_agree(found: np.ndarray, expected: np.ndarray) -> None:
 def test_word_vectors_are_those_of_a_hand_written_loop(asset: str) -> None:
     transformers = import_transformers()
     with quiet(transformers):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder_of(asset))
-        model = transformers.AutoModel.from_pretrained(folder_of(asset)).eval()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model_folder(asset))
+        model = transformers.AutoModel.from_pretrained(model_folder(asset)).eval()
     words, sentences = [], []
     for context in contexts():
         encoding = tokenizer(context.text, return_tensors="pt")
@@ -101,7 +100,7 @@ def test_word_vectors_are_those_of_a_hand_written_loop(asset: str) -> None:
 def test_word_vectors_are_those_of_minicons(asset: str) -> None:
     cwe = pytest.importorskip("minicons.cwe")
     with quiet(import_transformers()):
-        theirs = cwe.CWE(str(folder_of(asset)))
+        theirs = cwe.CWE(str(model_folder(asset)))
     found = [place for place, (_, missed) in enumerate(TEXTS) if not missed]
     asked = [(contexts()[place].text, (contexts()[place].start, contexts()[place].end)) for place in found]
     encoder = opened(asset)
