@@ -15,6 +15,9 @@ import numpy as np
 from harness.errors import HarnessError
 from harness.stimuli.images import named
 
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "TIFF", "WEBP")
+"""What is read, whatever a file is called: other decoders are seldom used, and that of EPS starts another program."""
+
 MOST_PIXELS = 89_478_485
 """Larger images are refused before they are decoded: a small file may unfold to gigabytes (pillow's own limit)."""
 
@@ -59,12 +62,16 @@ def _opened(path: str) -> Any:
     """Open an image without decoding it, and refuse what is empty, no image, or too large."""
     pillow = _pillow()
     try:
-        image = pillow.open(path)
+        image = pillow.open(path, formats=FORMATS)
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
         raise PictureError(path, f"is larger than {MOST_PIXELS:,} pixels; make it smaller.") from None
     except pillow.UnidentifiedImageError:
         empty = Path(path).stat().st_size == 0
-        raise PictureError(path, "is empty (zero bytes)." if empty else "is not an image, or is damaged.") from None
+        kinds = ", ".join(FORMATS)
+        raise PictureError(
+            path,
+            "is empty (zero bytes)." if empty else f"is not an image of a kind that is read ({kinds}), or is damaged.",
+        ) from None
     except FileNotFoundError:
         raise PictureError(path, "is not there any more.") from None
     # A decoder raises whatever it stumbles over: OSError, SyntaxError, struct.error, ValueError …

@@ -111,6 +111,17 @@ def test_empty_torn_and_foreign_files_are_refused(tmp_path: Path) -> None:
     assert "more" not in str(refusal([str(files["empty.png"])]))
 
 
+def test_what_would_start_another_program_is_not_decoded_under_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "drawing.png"
+    path.write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 50 50\n%%EndComments\nshowpage\n")
+    with Image.open(path) as image:
+        assert image.format == "EPS"  # pillow itself would hand it to Ghostscript
+    with pytest.raises(
+        PictureError, match=r"drawing\.png: is not an image of a kind that is read \(BMP, GIF, JPEG, PNG"
+    ):
+        read_rgb(str(path))
+
+
 def test_floating_point_pixels_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "heat.tif"
     Image.fromarray(np.ones((3, 3), dtype=np.float32)).save(path)
