@@ -4,9 +4,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from harness.beside import difference, printed_beside
-from harness.cli.beside_table import agreement
+from harness.cli.beside_table import agreement, print_beside
 from harness.published import COLUMNS, load_published
 from harness.result import Result
 
@@ -106,3 +107,19 @@ def test_the_agreement_counts_numbers_and_names_the_worst() -> None:
 def test_weat_and_mleat_share_level_1(method: str) -> None:
     found = printed_beside(result(method, test="c1", d=1.5), load_published("caliskan2017.tableS1"))
     assert found["d"].value == 1.54
+
+
+def test_cells_of_one_test_and_model_are_told_apart_by_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = []
+    for context in ("bare", "prompt/brings_to_mind"):
+        ours = result(model="clip-vit-l-14-336", test="w-clip-flower-insect", d=1.0, level2_x_d=0.5)
+        ours.factors["context"] = context
+        pairs.append((ours, printed_beside(ours, load_published("wolfe2024.table2"))))
+    print_beside(Console(width=120), pairs, published="wolfe2024.table2")
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if line[1:2] == ["difference"]] == [
+        ["bare", "difference", "-0.880", "-0.370"],
+        ["prompt/brings_to_mind", "difference", "-0.840", "-0.540"],
+    ]
+    print_beside(Console(width=120), pairs[:1], published="wolfe2024.table2")
+    assert "bare" not in capsys.readouterr().out

@@ -41,12 +41,20 @@ def _table(pairs: Sequence[Pair]) -> Table:
         lines = {"measured": _measured, "published": _published, "difference": _difference}
         if not any(_difference(result, number) for number in printed.values()):
             del lines["difference"]
+        name = f"{result.factors['test']}{'*' if result.dropped else ''}"
         table.add_row(
-            f"{result.factors['test']}{'*' if result.dropped else ''}\n{result.factors['model']}",
+            "\n".join([name, str(result.factors["model"]), *_told_apart(result, pairs)]),
             "\n".join(lines),
             *("\n".join(cell(result, printed.get(name)) for cell in lines.values()) for name in names),
         )
     return table
+
+
+def _told_apart(result: Result, pairs: Sequence[Pair]) -> list[str]:
+    """Return the choices that tell a cell from the others of its test and model; an empty list if it is alone."""
+    same = [r for r, _ in pairs if all(r.factors[name] == result.factors[name] for name in ("test", "model"))]
+    varying = [name for name in result.factors if len({str(r.factors.get(name)) for r in same}) > 1]
+    return [", ".join(str(result.factors[name]) for name in varying)] if varying else []
 
 
 def agreement(pairs: Sequence[Pair]) -> list[str]:

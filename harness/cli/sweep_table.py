@@ -82,16 +82,22 @@ def _beside(results: list[Result], published: str | None) -> dict[str, dict[str,
 def _table(results: list[Result], beside: dict[str, dict[str, Printed]], published: str | None) -> Table:
     places, labels = _places(results)
     columns = {place.column: result for result, place in zip(results, places, strict=True)}
+    cells = {(place.row, place.column): result for result, place in zip(results, places, strict=True)}
     patterns = any("pattern" in result.labels for result in results)
-    printed = {
-        str(result.factors["test"]): numbers["d"].value
-        for result in results
-        if "d" in (numbers := beside.get(result.fingerprint, {}))
-    }
+    printed = (
+        {place: numbers["d"].value for place, result in cells.items() if "d" in (numbers := beside[result.fingerprint])}
+        if beside
+        else {}
+    )
+    of_rows: dict[tuple[str, ...], set[float | str]] = {}
+    for (row, _), value in printed.items():
+        of_rows.setdefault(row, set()).add(value)
+    # One column for all where a row's cells have one published value, else one for each.
+    shared = all(len(values) == 1 for values in of_rows.values())
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("test", *labels):
         table.add_column(f"\n{name}" if labels else name)
-    if printed:
+    if printed and shared:
         table.add_column(f"published d\n{published}", justify="right")
     for (name_across, _), example in columns.items():
         first, *others = _main(example)
@@ -100,15 +106,18 @@ def _table(results: list[Result], beside: dict[str, dict[str, Printed]], publish
             table.add_column(f"\n{_heading(name)}", justify="right")
         if patterns:
             table.add_column("\npattern")
-    cells = {(place.row, place.column): result for result, place in zip(results, places, strict=True)}
+        if not shared:
+            table.add_column(f"published d\n{published}", justify="right")
     for row in dict.fromkeys(place.row for place in places):
         shown = list(row)
-        if printed:
-            shown.append(f"{printed[row[0]]:.2f}" if row[0] in printed else "")
+        if printed and shared:
+            shown += [f"{value:.2f}" for value in of_rows.get(row, ())] or [""]
         for column, example in columns.items():
             found = cells.get((row, column))
             width = len(_main(example)) + patterns
             shown += [""] * width if found is None else _numbers(found, patterns=patterns)
+            if not shared:
+                shown.append(f"{printed[row, column]:.2f}" if (row, column) in printed else "")
         table.add_row(*shown)
     return table
 

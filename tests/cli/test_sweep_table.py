@@ -54,6 +54,29 @@ def test_cells_that_only_a_hidden_option_tells_apart_keep_their_own_rows(
     assert "0.20" in out
 
 
+@pytest.mark.parametrize("models", [1, 2])
+def test_every_prompt_stands_beside_its_own_published_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], models: int
+) -> None:
+    given = {"test": "w-clip-white-black", "method": "mleat"}
+    results = [
+        recorded(tmp_path, 2 * i + j, model=model, context=context, **given)
+        for i, model in enumerate(("clip-vit-l-14-336", "other")[:models])
+        for j, context in enumerate(("bare", "prompt/brings_to_mind"))
+    ]
+    print_table({r.fingerprint: r.factors for r in results}, runs=tmp_path, published="wolfe2024.table2")
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    if models == 1:
+        assert lines[1] == ["test", "d", "p", "wolfe2024.table2", "d", "p", "wolfe2024.table2"]
+        assert [lines[2][place] for place in (1, 3, 4, 6)] == ["0.00", "1.05", "0.10", "-1.20"]
+    else:
+        assert lines[1][:3] == ["test", "context", "wolfe2024.table2"]
+        assert [line[1:4] for line in lines[2:4]] == [
+            ["bare", "1.05", "0.00"],
+            ["prompt/brings_to_mind", "-1.20", "0.10"],
+        ]
+
+
 def test_models_that_lack_the_same_stimuli_share_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = [("one", ["aster"]), ("two", ["aster"]), ("three", ["aster", "iris"])]
     table(tmp_path, [recorded(tmp_path, i, model=model, dropped=words) for i, (model, words) in enumerate(cells, 1)])
