@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,12 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.assets import find_asset
+from harness.assets.registry import HubSource
 from harness.contexts import Context, ImageContext
 from harness.encoders import weights
 from harness.encoders.clip import ClipEncoder, clip_identity, open_clip_model, vectors_identity
 from harness.encoders.clip_open import find_open_clip
 from harness.encoders.torch_setup import import_torch
 from harness.errors import HarnessError
+from harness.paths import conf_dir
+from harness.stimuli.yaml_file import read_yaml
 from tests.encoders.clip_tiny import MEAN, MODEL_CFG, as_transformers, save_open_clip, shapes, tiny_open_clip
 
 TEXTS = ("a red circle", "love", "a picture that brings to mind peace, ugly", "Sunshine", "it's 12 o'clock")
@@ -182,6 +187,21 @@ def test_a_folder_of_the_other_backend_is_recognised(folders: SimpleNamespace) -
         clip_identity({"name": "own", "path": str(folders.hf)})
     with pytest.raises(HarnessError, match=r"holds no config\.json"):
         clip_identity({"name": "own", "path": str(folders.own), "backend": "transformers"})
+
+
+@pytest.mark.parametrize("name", ["clip-vit-b-32", "clip-vit-b-16", "clip-vit-l-14", "clip-vit-l-14-336"])
+def test_both_backends_of_the_papers_models_are_assets_pinned_to_a_commit(name: str) -> None:
+    import_torch()
+    import open_clip
+
+    model = read_yaml(conf_dir() / "model" / f"{name}.yaml")
+    tag = open_clip.get_pretrained_cfg(model["architecture"], model["pretrained"])
+    sources = {f"open-{name}": tag["hf_hub"].rstrip("/"), name: model["id"]}
+    for asset, identifier in sources.items():
+        source = find_asset(asset).source
+        assert isinstance(source, HubSource)
+        assert source.id == identifier
+        assert re.fullmatch("[0-9a-f]{40}", str(source.revision))
 
 
 def test_missing_weights_of_the_paper_name_the_command_that_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:

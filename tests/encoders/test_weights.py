@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -251,9 +254,49 @@ def test_missing_package_is_a_sentence_with_the_command(package: str, monkeypatc
         torch_setup._import(package, "transformers")
 
 
-def test_torchvision_built_for_another_torch_does_not_keep_transformers_from_loading() -> None:
-    if "torchvision" not in sys.modules:
-        pytest.skip("torchvision is not installed")
+def mismatched_torchvision(folder: Path, *operators: str) -> Path:
+    """Write a torchvision whose Python parts name operators that no compiled part defines, as at its import."""
+    package = folder / "torchvision"
+    package.mkdir()
+    for operator in operators:
+        (package / f"{operator}.py").write_text(
+            f"import torch\n\n@torch.library.register_fake('torchvision::{operator}')\ndef _(*given):\n    pass\n"
+        )
+    (package / "__init__.py").write_text("".join(f"from torchvision import {name}\n" for name in operators))
+    return folder
+
+
+def imported_beside(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Import torch as the harness does, in a process that finds this torchvision first."""
+    code = (
+        "import sys; from harness.encoders.torch_setup import import_torch; import_torch()\n"
+        "print(sys.modules['torchvision'].__file__)\n"
+    )
+    paths = os.pathsep.join([str(folder), str(Path(weights.__file__).parents[2])])
+    given = {"capture_output": True, "text": True, "check": False, "env": {**os.environ, "PYTHONPATH": paths}}
+    return subprocess.run([sys.executable, "-c", code], **given)
+
+
+def test_torchvision_built_for_another_torch_is_imported_all_the_same(tmp_path: Path) -> None:
+    folder = mismatched_torchvision(tmp_path, "nms", "qnms")
+    plain = {"capture_output": True, "text": True, "check": False, "env": {**os.environ, "PYTHONPATH": str(folder)}}
+    done = subprocess.run([sys.executable, "-c", "import torch, torchvision"], **plain)
+    assert "operator torchvision::nms does not exist" in done.stderr
+    done = imported_beside(folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(folder / "torchvision" / "__init__.py")
+
+
+def test_a_torchvision_that_lacks_more_is_not_hidden(tmp_path: Path) -> None:
+    done = imported_beside(mismatched_torchvision(tmp_path, "nms", "roi_align"))
+    assert done.returncode == 1
+    assert "operator torchvision::roi_align does not exist" in done.stderr
+
+
+def test_transformers_uses_the_torchvision_of_this_environment() -> None:
+    if importlib.util.find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed: it comes with the extra clip")
+    import_transformers()
     from torchvision.transforms import InterpolationMode
 
     assert InterpolationMode.BILINEAR.value == "bilinear"
