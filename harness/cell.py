@@ -394,9 +394,10 @@ def _without_meaning_for_images(cell: Cell) -> str | None:
         return "a subspace is found between words, and the poles hold images: name two concepts in association.poles"
     source = cell.source
     if source.label != "bare" and not any(source.label == part_of_source(source, c).label for _, c in slots(cell.test)):
+        on_targets = any(concept.kind != "images" for _, concept in slots(cell.test))
         return (
-            f"{source.label} is put on text attributes, and {cell.test.name} has none: choose context=bare, or "
-            "context.slots=all for its text targets"
+            f"{source.label} is put on text attributes, and {cell.test.name} has none: choose context=bare"
+            f"{', or context.slots=all for its text targets' if on_targets else ''}"
         )
     return None
 

@@ -133,10 +133,43 @@ def test_a_copied_folder_is_not_read_again(home: Path, own: Any, cli: Cli, read:
     assert len(read) == before
 
 
+def test_an_exchanged_image_is_read_and_the_others_are_not(
+    home: Path, own: Any, runs: Path, cli: Cli, read: list[str], tmp_path: Path
+) -> None:
+    for colour in ("red", "blue"):
+        shutil.copytree(home / colour, tmp_path / "mine" / colour)
+    given = own("images_texts", f"paths.images={tmp_path / 'mine'}")
+    assert cli("run", *given)[0] == 0
+    before = len(read)
+    shutil.copy(home / "green" / "1.png", tmp_path / "mine" / "red" / "1.png")
+    assert cli("run", *given)[0] == 0
+    assert len(read) == before + 1
+    assert len({result.metrics["d"] for result in results(runs)}) == 2
+
+
+def test_another_transform_reads_every_image_again(
+    home: Path, own: Any, runs: Path, cli: Cli, read: list[str], tmp_path: Path
+) -> None:
+    model = shutil.copytree(home / "model", tmp_path / "model")
+    given = own("images_texts", f"model.path={model}")
+    assert cli("run", *given)[0] == 0
+    before = len(read)
+    described = json.loads((model / "open_clip_config.json").read_text())
+    described["preprocess_cfg"]["interpolation"] = "bilinear"
+    (model / "open_clip_config.json").write_text(json.dumps(described))
+    assert cli("run", *given)[0] == 0
+    assert sum(key.startswith("image:") for key in read[before:]) == 10
+    assert len(results(runs)) == 2
+
+
 def test_the_prompt_is_put_on_text_attributes_alone(own: Any, cli: Cli, read: list[str]) -> None:
     status, _, err = cli("run", *own("texts_images", "context=brings_to_mind"))
     assert status == 2
     assert "prompt/brings_to_mind is put on text attributes, and texts_images has none" in err
+    assert "choose context=bare, or context.slots=all for its text targets" in err
+    status, _, err = cli("run", *own("ieat", "context=brings_to_mind"))
+    assert status == 2
+    assert err.endswith("ieat has none: choose context=bare.\n")
     assert cli("run", *own("texts_images", "context=brings_to_mind", "context.slots=all"))[0] == 0
     texts = [key for key in read if not key.startswith("image:")]
     assert len(texts) == 8
