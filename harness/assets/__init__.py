@@ -164,7 +164,7 @@ def _get(asset: Asset, fresh: Path, scratch: Path, first: str | None, progress: 
             fetch_urls(source, fresh, scratch, progress)
             return sha256_of(fresh)
         case HubSource() as source:
-            return fetch_hub(source, fresh, source.revision or first, progress)
+            return fetch_hub(source, fresh, scratch, source.revision or first, progress)
         case ManualSource():
             raise AssertionError("what everyone gets by hand is refused before")
 

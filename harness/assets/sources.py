@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import importlib
 import shutil
@@ -9,9 +10,13 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
-from harness.assets.registry import HubSource, NpmSource, UrlFile, UrlSource, WheelSource
+from harness.assets.registry import HubSource, NpmSource, UrlSource, WheelSource
 from harness.assets.unpack import check_sha256, is_archive, unpack_all, unpack_member
 from harness.errors import HarnessError
 from harness.progress import Progress
@@ -78,30 +83,37 @@ def fetch_urls(source: UrlSource, folder: Path, scratch: Path, progress: Progres
     """Download files from their addresses; an archive is unpacked."""
     for file in source.files:
         part = scratch / file.name
-        _download(file, part, progress)
+        _download(file.url, part, progress)
         if file.sha256 is not None:
-            try:
+            with _kept_if_whole(part):
                 check_sha256(part, file.sha256, file.name)
-            except HarnessError:
-                part.unlink()
-                raise
         if is_archive(file.name):
             unpack_all(part, folder)
         else:
             part.replace(folder / file.name)
 
 
-def _download(file: UrlFile, part: Path, progress: Progress) -> None:
+@contextmanager
+def _kept_if_whole(part: Path) -> Iterator[None]:
+    """Remove a download whose check, made inside, fails: the next one begins anew."""
+    try:
+        yield
+    except HarnessError:
+        part.unlink()
+        raise
+
+
+def _download(url: str, part: Path, progress: Progress) -> None:
     """Download into ``part``, going on where an interrupted download stopped if the server can."""
     done = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(file.url, headers={"Range": f"bytes={done}-"} if done else {})
+    request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:
             resumed = getattr(answer, "status", None) == http.HTTPStatus.PARTIAL_CONTENT
             start = done if resumed else 0
             length = answer.headers.get("Content-Length")
             total = start + int(length) if length else None
-            with part.open("ab" if resumed else "wb") as target, progress(f"downloading {file.name}", total) as advance:
+            with part.open("ab" if resumed else "wb") as target, progress(f"downloading {part.name}", total) as advance:
                 advance(start)
                 while chunk := answer.read(_CHUNK):
                     target.write(chunk)
@@ -109,29 +121,51 @@ def _download(file: UrlFile, part: Path, progress: Progress) -> None:
     except urllib.error.HTTPError as error:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return
-        raise UnreachableError(f"{file.url} answers {error.code} {error.reason}") from None
+        raise UnreachableError(f"{url} answers {error.code} {error.reason}") from None
     except (urllib.error.URLError, TimeoutError, ConnectionError, http.client.HTTPException) as error:
-        raise UnreachableError(f"{file.url} could not be read ({getattr(error, 'reason', error)})") from None
+        raise UnreachableError(f"{url} could not be read ({getattr(error, 'reason', error)})") from None
     if total is not None and part.stat().st_size != total:
-        raise UnreachableError(f"{file.url}: the connection broke after {part.stat().st_size:,} of {total:,} bytes")
+        done = part.stat().st_size
+        raise UnreachableError(
+            f"{url}: the connection broke after {done:,} of {total:,} bytes (the same command goes on from there)"
+        )
 
 
-def fetch_hub(source: HubSource, folder: Path, revision: str | None, progress: Progress) -> str:
-    """Download a model's files with the hub's own client and no code; return the commit.
+def fetch_hub(source: HubSource, folder: Path, scratch: Path, revision: str | None, progress: Progress) -> str:
+    """Download a model's files, each checked against the digest that the hub has of it; return their commit.
 
-    Weights are taken as safetensors; only where a model has none, its pickled ones (read weights-only when opened).
+    Code and what lies in subfolders is left out. Weights are taken as safetensors; only where a model has none, its
+    pickled ones (read weights-only when opened).
     """
     try:
         hub = importlib.import_module("huggingface_hub")
     except ImportError:
         raise HarnessError(f"{source.id}: install the extra first: pip install 'eat-harness[transformers]'.") from None
-    with progress(f"downloading {source.id}", None):
-        try:
-            model = hub.HfApi().model_info(source.id, revision=revision)
-            safe = any(str(file.rfilename).endswith(".safetensors") for file in model.siblings or [])
-            usual = ["*.safetensors" if safe else "pytorch_model*.bin*", "*.json", "*.txt", "*.model"]
-            files = list(source.files) or usual
-            hub.snapshot_download(source.id, revision=model.sha, local_dir=folder, allow_patterns=files)
-        except Exception as error:  # the client raises errors of whichever HTTP library it is built on
-            raise UnreachableError(f"{source.id} could not be read from the hub ({error})") from None
+    try:
+        model = hub.HfApi().model_info(source.id, revision=revision, files_metadata=True, timeout=_TIMEOUT)
+    except Exception as error:  # the client raises errors of whichever HTTP library it is built on
+        raise UnreachableError(f"{source.id} could not be read from the hub ({error})") from None
+    if revision not in (None, model.sha):
+        raise HarnessError(f"{source.id}: the hub gives the commit {model.sha}, and {revision} was asked for.")
+    files = {str(file.rfilename): file for file in model.siblings or [] if "/" not in file.rfilename}
+    safe = any(name.endswith(".safetensors") for name in files)
+    usual = ("*.safetensors" if safe else "pytorch_model*.bin*", "*.json", "*.txt", "*.model")
+    wanted = [name for name in files if any(fnmatchcase(name, pattern) for pattern in source.files or usual)]
+    for name in wanted:
+        part = scratch / name
+        _download(hub.hf_hub_url(source.id, name, revision=model.sha), part, progress)
+        with _kept_if_whole(part):
+            _check_hub(part, files[name])
+    for name in wanted:
+        (scratch / name).replace(folder / name)
     return str(model.sha)
+
+
+def _check_hub(part: Path, file: Any) -> None:
+    """Check a file of the hub: large ones have a sha256, small ones the digest that git has of them."""
+    if file.lfs is not None:
+        check_sha256(part, file.lfs.sha256, part.name)
+        return
+    content = part.read_bytes()
+    if hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() != file.blob_id:
+        raise HarnessError(f"{part.name}: its content is not what the hub lists; it was not kept. Try again.")

@@ -15,14 +15,17 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     arguments = parser.parse_args(argv)
     from harness import assets
+    from harness.sizes import size_text
 
     if arguments.name is None:
         found = assets.catalogue()
         if arguments.json:
             print(json.dumps(found, indent=1))
         else:
+            width = max(len(str(row["name"])) for row in found)
             for row in found:
-                print(f"{row['name']:<28} {row['description']}")
+                size = "here" if row["fetched"] else size_text(float(row["bytes"])) if row["bytes"] else ""
+                print(f"{row['name']:<{width}}  {size:>8}  {row['description']}")
         return 0
     from harness.progress import bar
 
