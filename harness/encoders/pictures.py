@@ -93,6 +93,7 @@ def read_rgb(path: str) -> Any:
     """Return an image in RGB with 8 bits a channel, decoded; one that cannot be used raises one sentence."""
     with _opened(path) as image:
         try:
+            _is_animated(image)
             image.load()
             if image.mode in _GREY_16:
                 return _from_16_bits(image, path)
@@ -121,7 +122,7 @@ def _first_line(error: Exception) -> str:
 def _traits(path: str, sha256: str) -> tuple[str, ...]:
     with _opened(path) as image:
         found = {
-            "frames": bool(getattr(image, "is_animated", False)),
+            "frames": _is_animated(image),
             "CMYK": image.mode == "CMYK",
             # Pillow cuts colours to 8 bits while it decodes: only the decoder's arguments tell of them.
             "16 bits": image.mode in _GREY_16 or ";16" in str(image.tile),
@@ -129,6 +130,11 @@ def _traits(path: str, sha256: str) -> tuple[str, ...]:
             "transparency": image.mode in {"RGBA", "LA", "PA", "La", "RGBa"} or "transparency" in image.info,
         }
     return tuple(trait for trait, there in found.items() if there)
+
+
+def _is_animated(image: Any) -> bool:
+    """Return whether an image has several frames; of a GIF this is read, and one torn in its second frame raises."""
+    return bool(getattr(image, "is_animated", False))
 
 
 def _is_turned(image: Any) -> bool:

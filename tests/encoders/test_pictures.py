@@ -58,6 +58,26 @@ def test_of_several_frames_the_first_is_used(tmp_path: Path) -> None:
     assert "moving.gif: several frames, of which the first is used." in told(path)
 
 
+def test_a_torn_second_frame_is_refused_too(tmp_path: Path) -> None:
+    path = tmp_path / "torn.gif"
+    noise = np.random.default_rng(0).integers(0, 256, (2, 24, 24, 3), dtype=np.uint8)
+    first, second = (Image.fromarray(frame) for frame in noise)
+    first.save(path)
+    alone = path.stat().st_size
+    first.save(path, save_all=True, append_images=[second], duration=100)
+    whole = path.read_bytes()
+    reasons = set()
+    for length in range(alone, len(whole), 7):
+        path.write_bytes(whole[:length])
+        try:
+            read_rgb(str(path))
+        except PictureError as error:
+            reasons.add(error.reason)
+        else:
+            changed([(path.name, str(path), str(length))])
+    assert any(reason.startswith("is damaged") for reason in reasons)
+
+
 def test_cmyk_becomes_rgb(tmp_path: Path) -> None:
     path = tmp_path / "print.tif"
     Image.new("CMYK", (4, 4), (0, 255, 255, 0)).save(path)
