@@ -193,11 +193,30 @@ def test_a_sentence_is_scored_once_whatever_asks_for_it(masked: Path, cell: Make
 
 def test_a_damaged_file_of_scores_is_computed_again(masked: Path, cell: Make, runs: Path) -> None:
     before = measured(cell(masked), runs)
-    files = list((runs / "store" / "likelihood").glob("*/*.safetensors"))
+    files = list((runs / "store").glob("*/scores/*.safetensors"))
     assert files
     for file in files:
         file.write_bytes(file.read_bytes()[:-3] + b"xyz")
     assert measured(cell(masked), runs).metrics == before.metrics
+
+
+def test_scores_are_looked_after_as_vectors_are(masked: Path, cell: Make, runs: Path) -> None:
+    from harness.store import BlockStore
+
+    measured(cell(masked), runs)
+    measured(cell(masked, stats={"lpbs_aggregate": "mean_log_ratio"}), runs)
+    store = BlockStore(runs / "store")
+    (encoder,) = store.encoders()
+    assert (store.description(encoder) or {})["name"] == "tiny"
+    # Each target beside each attribute, in sight and masked.
+    sentences = 2 * len(TEMPLATES) * 16 * 16
+    assert store.texts_encoded(encoder) == store.distinct_texts(encoder) == sentences
+    stored = list(store.blocks())
+    assert [wrong for _, wrong in store.verify()] == [None] * len(stored) and stored
+    path = stored[0].path
+    path.write_bytes(path.read_bytes()[:-3] + b"xyz")
+    assert [block.path for block, wrong in store.verify() if wrong] == [path]
+    assert len(store.prune(encoder=encoder)) == len(stored) - 1 and not list(store.blocks())
 
 
 def test_the_left_context_needs_the_attribute_first(causal: Path, cell: Make, runs: Path) -> None:
