@@ -18,7 +18,7 @@ from harness.encoders.likelihood.sentences import TokenPair
 from harness.encoders.torch_setup import import_torch, import_transformers
 from harness.errors import HarnessError
 from harness.stimuli import AssociationTest, load_test
-from tests.benchmarks.bench_lpbs import count_passes, random_bert
+from tests.benchmarks.bench_lpbs import count_passes, random_bert, watched
 from tests.encoders.likelihood_tiny import save_masked
 
 TARGETS = ("he", "rose", "Michael", "José", "theatrerose", "otherheather")
@@ -152,8 +152,9 @@ def test_targets_share_the_pass_of_a_masked_sentence(folder: Path) -> None:
     tokens = found.tokens(PAIRS)
     tokenizer, _ = loaded(folder)
     distinct = {masked_request(one, mask=tokenizer.mask_token_id, prior=False).ids for one in tokens}
-    found.score(PAIRS, prior=False)
-    assert found.passes == len(distinct) < len(PAIRS)
+    with watched() as rows:
+        found.score(PAIRS, prior=False)
+    assert sum(rows) == found.passes == len(distinct) < len(PAIRS)
 
 
 @pytest.fixture
