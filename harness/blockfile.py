@@ -101,7 +101,7 @@ def check_digest(path: Path, header: Header) -> None:
         file.seek(header.data_start)
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != header.metadata.get("sha256"):
-        raise DamagedBlockError("its vectors are not those that were written")
+        raise DamagedBlockError("its data are not those that were written")
 
 
 def read_tensor(path: Path, place: Place) -> NDArray[Any]:

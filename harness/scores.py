@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,19 +17,25 @@ from harness.contexts import PairContext
 from harness.contexts.pairs import pair_key
 from harness.encoders.likelihood import PairScorer
 from harness.progress import Progress, silent
-from harness.store import ROWS, encoder_id
+from harness.store import ROWS, BlockStore, encoder_id
 
-LIKELIHOOD = "likelihood"
-"""The folder of the store that holds scores; under it, one for each model and estimator."""
+SCORES = "scores"
+"""The folder that holds the scores of a model and estimator, where an encoder has its sources of texts."""
 
 _KEY = 16
 
 
 class ScoreStore:
-    """The scores of one model and estimator: files of (digest of a sentence, log-probability), never rewritten."""
+    """The scores of one model and estimator: files of (digest of a sentence, log-probability), never rewritten.
+
+    They lie in the store of vectors as the blocks of one more encoder, so that whatever looks after that store looks
+    after them: a row of ``harness store ls`` counts sentences for texts.
+    """
 
     def __init__(self, store: Path, identity: Mapping[str, Any]) -> None:
-        self.folder = store / LIKELIHOOD / encoder_id(identity)
+        self._blocks = BlockStore(store)
+        self._id = encoder_id(identity)
+        self.folder = store / self._id / SCORES
         self._identity = json.dumps(dict(identity), sort_keys=True, ensure_ascii=False)
         self._known: dict[bytes, float] = {}
         self._read: set[Path] = set()
@@ -56,10 +63,12 @@ class ScoreStore:
             missing = {key: sentence for key, sentence in wanted.items() if key not in self._known}
             if not missing:
                 return
-            what = "priors" if prior else "sentences"
+            self._blocks.describe(self._id, {"name": scorer.name, "identity": json.loads(self._identity)})
+            what, started = "priors" if prior else "sentences", time.monotonic()
             with progress(f"{scorer.name}: {len(missing):,} {what} to score", len(missing)) as advance:
                 found = scorer.score(list(missing.values()), prior=prior, advance=advance)
             self._write(list(missing), found)
+            self._blocks.count(self._id, texts=len(missing), seconds=time.monotonic() - started)
 
     def _write(self, keys: Sequence[bytes], scores: NDArray[np.float64]) -> None:
         path = self.folder / f"{hashlib.sha256(b''.join(keys)).hexdigest()[:32]}{SUFFIX}"

@@ -1,4 +1,4 @@
-"""``harness store``: what the vectors of contextual models take on disk, whether they are sound, and less of them."""
+"""``harness store``: what vectors and scores of models take on disk, whether they are sound, and less of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAY = 86_400
 def main(argv: list[str]) -> int:
     """List, measure, check or prune the store; exit code 1 if damaged blocks were found."""
     parser = argparse.ArgumentParser(
-        prog="harness store", description="Look after the stored vectors of contextual models."
+        prog="harness store", description="Look after the stored vectors of contextual models and the scores of LPBS."
     )
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--runs", help="the folder of runs (or HARNESS_RUNS; default: runs)")

@@ -27,7 +27,7 @@ def figure(result: Result) -> Figure:
     rows = result.tables["attribute_scores"]
     within_ceat, has_zero = "samples" in result.tables, "causal" not in result.labels["name"]
     by_sentence = result.factors.get("unit") == "item" and not within_ceat
-    drawing = new_figure(6.4, 1.5 + _ROW * (len(rows) + 2))
+    drawing = new_figure(6.4, 1.7 + _ROW * (len(rows) + 2))
     axes = drawing.subplots()
     y = 0.0
     ticks: list[tuple[float, str]] = []
@@ -58,7 +58,7 @@ def figure(result: Result) -> Figure:
         else f"bs(w): {targets['Y']}  ←  →  {targets['X']}"
     )
     p = format_p(result.metrics["p"], result.metrics["log10_p"])
-    title = f"{cell_label(result)}, {result.labels['name']}: d = {result.metrics['d']:.2f}, p = {p}"
+    title = f"{cell_label(result)}\n{result.labels['name']}: d = {result.metrics['d']:.2f}, p = {p}"
     axes.set_title(title, loc="left", fontsize=10)
     height = 1.5 + _ROW * len(rows)
     axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.6 / height), ncols=4)

@@ -43,5 +43,5 @@ def figure(result: Result) -> Figure:
     below.set_xlabel("words between target and attribute, at most")
     below.set_xticks([row["gap"] for row in rows if row["gap"] % 2 == 0])
     below.legend(frameon=False, fontsize=7.5, loc="upper left")
-    above.set_title(f"{cell_label(result)}, {result.labels['name']}", loc="left", fontsize=10)
+    above.set_title(f"{cell_label(result)}\n{result.labels['name']}", loc="left", fontsize=10)
     return drawing

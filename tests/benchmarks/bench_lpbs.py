@@ -9,9 +9,11 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +36,11 @@ STATS = StatsOptions(ci_resamples=0)
 
 @dataclass(frozen=True)
 class Passes:
-    """Scores of one kind that a test needs, and the rows that went through the model for them."""
+    """Scores of one kind that a test needs, the rows that went through the model for them, and in how many calls."""
 
     asked: int
     passes: int
+    calls: int
     finite: bool
     seconds: float
 
@@ -58,6 +61,23 @@ def random_bert(folder: Path, *, layers: int, hidden: int) -> None:
     tokenizer.save_pretrained(folder)
 
 
+@contextmanager
+def watched() -> Iterator[list[int]]:
+    """Give the rows of every call of a masked model, as the model itself receives them."""
+    module, network = import_torch().nn.modules.module, import_transformers().BertForMaskedLM
+    rows: list[int] = []
+
+    def seen(called: Any, _: Any, inputs: Mapping[str, Any], __: Any) -> None:
+        if isinstance(called, network):
+            rows.append(len(inputs["input_ids"]))
+
+    handle = module.register_module_forward_hook(seen, with_kwargs=True)
+    try:
+        yield rows
+    finally:
+        handle.remove()
+
+
 def count_passes(test: str, folder: Path, *, multi_token: str) -> dict[str, Passes]:
     """Score every sentence of a test, with the attribute in sight (``given``) and masked (``prior``)."""
     source = context_source({"name": "pairs", "templates": "lpbs"})
@@ -65,21 +85,22 @@ def count_passes(test: str, folder: Path, *, multi_token: str) -> dict[str, Pass
     scorer = open_scorer({"name": "random", "path": str(folder)}, multi_token=multi_token, cache=folder / "cache")
     found: dict[str, Passes] = {}
     for kind in ("given", "prior"):
-        before, start = scorer.passes, time.perf_counter()
-        finite = bool(np.isfinite(scorer.score(pairs, prior=kind == "prior")).all())
-        found[kind] = Passes(len(pairs), scorer.passes - before, finite, time.perf_counter() - start)
+        start = time.perf_counter()
+        with watched() as rows:
+            finite = bool(np.isfinite(scorer.score(pairs, prior=kind == "prior")).all())
+        found[kind] = Passes(len(pairs), sum(rows), len(rows), finite, time.perf_counter() - start)
     return found
 
 
 def report_passes(test: str, *, multi_token: str, found: Mapping[str, Passes]) -> str:
     """Say how many passes sharing saves: a loop makes one a score, two for each target, attribute and template."""
-    asked, passes = (sum(getattr(one, key) for one in found.values()) for key in ("asked", "passes"))
+    asked, passes, calls = (sum(getattr(one, key) for one in found.values()) for key in ("asked", "passes", "calls"))
+    seconds, finite = sum(one.seconds for one in found.values()), all(one.finite for one in found.values())
     parts = ", ".join(f"{kind} {one.passes:,} ({one.asked / one.passes:.1f} times)" for kind, one in found.items())
     return (
-        f"{test}, {multi_token:<8} {asked:,} scores of {asked // 2:,} sentences, {passes:,} forward passes in "
-        f"{sum(one.seconds for one in found.values()):.0f} s: {asked / passes:.1f} times fewer than one a score (20 "
-        f"asked), {asked / 2 / passes:.1f} times fewer than one a sentence; {parts}; "
-        f"all finite: {all(one.finite for one in found.values())}"
+        f"{test}, {multi_token:<8} {asked:,} scores of {asked // 2:,} sentences, {passes:,} forward passes in {calls} "
+        f"calls and {seconds:.0f} s: {asked / passes:.1f} times fewer than one a score (20 asked), "
+        f"{asked / 2 / passes:.1f} times fewer than one a sentence; {parts}; all finite: {finite}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from harness.encoders.likelihood.sentences import TokenPair
 from harness.encoders.torch_setup import import_torch, import_transformers
 from harness.errors import HarnessError
 from harness.stimuli import AssociationTest, load_test
-from tests.benchmarks.bench_lpbs import count_passes, random_bert
+from tests.benchmarks.bench_lpbs import count_passes, random_bert, watched
 from tests.encoders.likelihood_tiny import save_masked
 
 TARGETS = ("he", "rose", "Michael", "José", "theatrerose", "otherheather")
@@ -45,6 +46,7 @@ def scorer(folder: Path, **options: Any) -> Any:
     return open_scorer({"name": "tiny", "path": str(folder)}, cache=folder.parent / "cache", **options)
 
 
+@cache
 def loaded(folder: Path) -> tuple[Any, Any]:
     transformers = import_transformers()
     return (
@@ -53,37 +55,42 @@ def loaded(folder: Path) -> tuple[Any, Any]:
     )
 
 
-def masked_by_offsets(tokenizer: Any, sentence: PairContext, *, prior: bool) -> tuple[Any, Any, list[int]]:
-    """A sentence's tokens, the same with masks where the characters of the spans are, and the target's places."""
-    found = tokenizer(sentence.text, return_offsets_mapping=True)
-    spans = [(sentence.start, sentence.end), (sentence.attribute_start, sentence.attribute_end)]
-    inside = [[i for i, (a, b) in enumerate(found["offset_mapping"]) if a < b and a < e and b > s] for s, e in spans]
-    ids = import_torch().tensor([found["input_ids"]])
-    masked = ids.clone()
-    masked[0, [*inside[0], *(inside[1] if prior else ())]] = tokenizer.mask_token_id
-    return ids, masked, inside[0]
+def masked_text(tokenizer: Any, sentence: PairContext, *, prior: bool, how: str = "masks") -> tuple[Any, Any, Any]:
+    """The published procedure: write masks into the text; its tokens, the places to read, the pieces to read there."""
+    pieces = tokenizer(sentence.target.stimulus, add_special_tokens=False)["input_ids"]
+    read = pieces[:1] if how == "first" else pieces
+    hidden = " ".join([tokenizer.mask_token] * (len(pieces) if how == "masks" else 1))
+    beside = sentence.attribute.stimulus
+    if prior:
+        beside = " ".join([tokenizer.mask_token] * len(tokenizer(beside, add_special_tokens=False)["input_ids"]))
+    text = sentence.text
+    between, after = text[sentence.end : sentence.attribute_start], text[sentence.attribute_end :]
+    ids = import_torch().tensor(tokenizer(f"{text[: sentence.start]}{hidden}{between}{beside}{after}")["input_ids"])
+    masks = (ids == tokenizer.mask_token_id).nonzero().ravel()
+    return ids[None], masks[: len(pieces)] if how == "masks" else masks[:1].repeat(len(read)), ids.new_tensor(read)
 
 
-def at_masks(folder: Path, sentence: PairContext, *, prior: bool) -> tuple[Any, Any]:
-    """The published procedure, a sentence at a time: mask, run, and give the target's pieces and what is said there."""
+def at_masks(folder: Path, sentence: PairContext, *, prior: bool, how: str = "masks") -> tuple[Any, Any]:
+    """The target's pieces, and what the model says at each one's mask, a sentence at a time."""
     tokenizer, model = loaded(folder)
-    ids, masked, places = masked_by_offsets(tokenizer, sentence, prior=prior)
+    ids, places, pieces = masked_text(tokenizer, sentence, prior=prior, how=how)
     with import_torch().inference_mode():
-        return ids[0, places, None], model(input_ids=masked).logits[0, places]
+        return pieces[:, None], model(input_ids=ids).logits[0, places]
 
 
-def one_by_one(folder: Path, sentence: PairContext, *, prior: bool) -> float:
-    pieces, logits = at_masks(folder, sentence, prior=prior)
+def one_by_one(folder: Path, sentence: PairContext, *, prior: bool, how: str = "masks") -> float:
+    pieces, logits = at_masks(folder, sentence, prior=prior, how=how)
     return float(logits.double().log_softmax(dim=-1).gather(1, pieces).sum())
 
 
+@pytest.mark.parametrize("how", ["masks", "first", "product"])
 @pytest.mark.parametrize("prior", [False, True])
-def test_scores_agree_with_a_loop_over_single_sentences(folder: Path, prior: bool) -> None:
-    found = scorer(folder)
+def test_scores_agree_with_a_loop_over_single_sentences(folder: Path, prior: bool, how: str) -> None:
+    found = scorer(folder, multi_token=how)
     tokens = found.tokens(PAIRS)
     for lengths in ({len(one.target) for one in tokens}, {len(one.attribute) for one in tokens}):
         assert len(lengths) > 1 and 1 in lengths
-    expected = [one_by_one(folder, sentence, prior=prior) for sentence in PAIRS]
+    expected = [one_by_one(folder, sentence, prior=prior, how=how) for sentence in PAIRS]
     assert found.score(PAIRS, prior=prior) == pytest.approx(expected, abs=1e-5)
 
 
@@ -94,9 +101,9 @@ def test_scores_agree_with_minicons(folder: Path, prior: bool) -> None:
     reference = minicons.MaskedLMScorer(model, device="cpu", tokenizer=tokenizer)
     expected = []
     for sentence in PAIRS:
-        ids, masked, places = masked_by_offsets(tokenizer, sentence, prior=prior)
+        masked, places, pieces = masked_text(tokenizer, sentence, prior=prior)
         rows = masked.repeat(len(places), 1)
-        one = (rows, torch.ones_like(rows), ids[0, places], torch.tensor(places))
+        one = (rows, torch.ones_like(rows), pieces, places)
         expected.append(float(sum(np.sum(values) for values in reference.compute_stats([one]))))
     assert scorer(folder).score(PAIRS, prior=prior) == pytest.approx(expected, abs=1e-5)
 
@@ -145,8 +152,9 @@ def test_targets_share_the_pass_of_a_masked_sentence(folder: Path) -> None:
     tokens = found.tokens(PAIRS)
     tokenizer, _ = loaded(folder)
     distinct = {masked_request(one, mask=tokenizer.mask_token_id, prior=False).ids for one in tokens}
-    found.score(PAIRS, prior=False)
-    assert found.passes == len(distinct) < len(PAIRS)
+    with watched() as rows:
+        found.score(PAIRS, prior=False)
+    assert sum(rows) == found.passes == len(distinct) < len(PAIRS)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,14 @@ import pytest
 from harness.cell import Cell, compatible, fingerprint, slots
 from harness.contexts.pairs import PairSource, as_adjectives, every_pair
 from harness.contexts.sources import context_source
+from harness.encoders.torch_setup import import_torch, import_transformers
 from harness.methods.lpbs import log_ratio, lpbs, scores
-from harness.options import StatsOptions
+from harness.options import LPBS_MULTI_TOKEN, StatsOptions
 from harness.plots.lpbs import figure
 from harness.runner import Encoders, run
 from harness.stimuli import Concept, load_test
 from tests.conftest import WORDS
-from tests.encoders.likelihood_tiny import REVERSED, TEMPLATES
+from tests.encoders.likelihood_tiny import REVERSED, TEMPLATES, save_masked
 from tests.methods.probability_cells import Make, measured
 
 STATS = StatsOptions(ci_resamples=0)
@@ -111,6 +114,69 @@ def test_a_planted_association_is_found_by_a_causal_model(
     assert result.metrics["d"] > 1 and result.metrics["p_stimulus"] < 0.01
 
 
+SEVERAL = {
+    "X": ["rose", "theatrerose"],
+    "Y": ["Michael", "otherheather", "nurse"],
+    "A": ["male", "illiteratenurse", "hello"],
+    "B": ["people", "rosewoodtest", "chicken"],
+}
+
+
+@pytest.mark.parametrize("lowercase", [True, False], ids=["uncased", "cased"])
+@pytest.mark.parametrize("how", LPBS_MULTI_TOKEN)
+def test_a_cell_is_equations_8_to_11_in_plain_probabilities(
+    cell: Make, runs: Path, tmp_path: Path, how: str, lowercase: bool
+) -> None:
+    """Masks written into the text, products and sums of probabilities, and every exchange of attributes."""
+    torch, transformers = import_torch(), import_transformers()
+    folder = save_masked(tmp_path / "model", lowercase=lowercase)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
+    own = tmp_path / "own.yaml"
+    own.write_text("name: own\n" + "".join(f"{slot}: {words}\n" for slot, words in SEVERAL.items()))
+
+    def pieces(word: str) -> list[int]:
+        return list(tokenizer(word, add_special_tokens=False)["input_ids"])
+
+    def probability(template: str, target: str, beside: str) -> float:
+        hidden = pieces(target) if how == "masks" else pieces(target)[:1]
+        text = template.format(target=" ".join(["[MASK]"] * len(hidden)), attribute=beside)
+        ids = torch.tensor([tokenizer(text)["input_ids"]])
+        places = (ids[0] == tokenizer.mask_token_id).nonzero().ravel().tolist()[: len(hidden)]
+        with torch.no_grad():
+            at = model(input_ids=ids).logits[0].double().softmax(-1)
+        if how == "product":
+            return math.prod(float(at[places[0], piece]) for piece in pieces(target))
+        return math.prod(float(at[place, piece]) for place, piece in zip(places, hidden, strict=True))
+
+    def bs(template: str, attribute: str) -> float:
+        masked = " ".join(["[MASK]"] * len(pieces(attribute)))
+        sums = {
+            (slot, beside): sum(probability(template, target, beside) for target in SEVERAL[slot])
+            for slot in "XY"
+            for beside in (attribute, masked)
+        }
+        x, y = (math.log(sums[slot, attribute] / sums[slot, masked]) for slot in "XY")
+        return x - y
+
+    assert {len(pieces(word)) for words in SEVERAL.values() for word in words} >= {1, 3}
+    items = {slot: [bs(template, word) for template in TEMPLATES for word in SEVERAL[slot]] for slot in "AB"}
+    every = np.array([*items["A"], *items["B"]])
+    border = len(items["A"])
+    gaps = [
+        every[list(chosen)].mean() - np.delete(every, chosen).mean()
+        for chosen in combinations(range(every.size), border)
+    ]
+    stats = {"lpbs_multi_token": how}
+    result = measured(cell(folder, test={"path": str(own)}, unequal="keep", stats=stats), runs)
+    for row in result.tables["attribute_scores"]:
+        expected = [bs(template, row["word"]) for template in TEMPLATES]
+        assert row["items"] == pytest.approx(expected, abs=1e-5)
+    gap = every[:border].mean() - every[border:].mean()
+    assert result.metrics["d_item"] == pytest.approx(gap / every.std(ddof=1), abs=1e-5)
+    assert result.metrics["p_item"] == pytest.approx(np.mean(np.abs(gaps) >= abs(gap) - 1e-9), abs=1e-12)
+
+
 def test_a_sentence_is_scored_once_whatever_asks_for_it(masked: Path, cell: Make, runs: Path) -> None:
     encoders = Encoders(runs)
     first = run(cell(masked), encoders)
@@ -127,11 +193,30 @@ def test_a_sentence_is_scored_once_whatever_asks_for_it(masked: Path, cell: Make
 
 def test_a_damaged_file_of_scores_is_computed_again(masked: Path, cell: Make, runs: Path) -> None:
     before = measured(cell(masked), runs)
-    files = list((runs / "store" / "likelihood").glob("*/*.safetensors"))
+    files = list((runs / "store").glob("*/scores/*.safetensors"))
     assert files
     for file in files:
         file.write_bytes(file.read_bytes()[:-3] + b"xyz")
     assert measured(cell(masked), runs).metrics == before.metrics
+
+
+def test_scores_are_looked_after_as_vectors_are(masked: Path, cell: Make, runs: Path) -> None:
+    from harness.store import BlockStore
+
+    measured(cell(masked), runs)
+    measured(cell(masked, stats={"lpbs_aggregate": "mean_log_ratio"}), runs)
+    store = BlockStore(runs / "store")
+    (encoder,) = store.encoders()
+    assert (store.description(encoder) or {})["name"] == "tiny"
+    # Each target beside each attribute, in sight and masked.
+    sentences = 2 * len(TEMPLATES) * 16 * 16
+    assert store.texts_encoded(encoder) == store.distinct_texts(encoder) == sentences
+    stored = list(store.blocks())
+    assert [wrong for _, wrong in store.verify()] == [None] * len(stored) and stored
+    path = stored[0].path
+    path.write_bytes(path.read_bytes()[:-3] + b"xyz")
+    assert [block.path for block, wrong in store.verify() if wrong] == [path]
+    assert len(store.prune(encoder=encoder)) == len(stored) - 1 and not list(store.blocks())
 
 
 def test_the_left_context_needs_the_attribute_first(causal: Path, cell: Make, runs: Path) -> None:

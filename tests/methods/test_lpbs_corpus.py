@@ -110,6 +110,15 @@ def test_a_causal_model_finds_the_plant_in_a_corpus(
     assert result.metrics["sentences"] == (256 if estimator == "sentence" else 128)
 
 
+def test_the_titles_of_the_figures_fit(causal: Path, cell: Make, runs: Path, natural: dict[str, Any]) -> None:
+    from harness.plots import lpbs, lpbs_gaps
+
+    made = cell(causal, context=natural, stats={"lpbs_causal": "left"}, model={"name": "bert-base-uncased"})
+    result = measured(made, runs)
+    for drawing in (lpbs.figure(result), lpbs_gaps.figure(result)):
+        assert drawing.get_tightbbox().x1 <= drawing.get_figwidth()
+
+
 def test_a_left_context_without_any_attribute_is_refused(causal: Path, cell: Make, runs: Path, tmp_path: Path) -> None:
     after = corpus(tmp_path, TEMPLATES)
     result = run(cell(causal, context=after, stats={"lpbs_causal": "left"}), Encoders(runs))
