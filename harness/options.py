@@ -35,7 +35,7 @@ class StatsOptions:
 
     CEAT: ``ceat_samples`` is N; ``ceat_variance`` the in-sample variance (of the associations, as published, or of d
     itself); ``ceat_sampling`` without replacement where a stimulus has N contexts (``published``) or always ``with``;
-    ``ceat_mode`` draws other contexts for every model (``random``) or the same (``fixed``); ``ceat_alternative`` the
+    ``ceat_mode`` draws for every model by itself (``random``) or the same for all (``fixed``); ``ceat_alternative`` the
     tail of the combined effect size. A stimulus with fewer than ``ceat_min_contexts`` contexts counts as missing, and a
     set that keeps less than ``ceat_min_share`` of its stimuli does not carry the test. ``ceat_tolerance`` is how near
     the combined effect size should be to that of endless samples.

@@ -96,8 +96,9 @@ def _build(arguments: argparse.Namespace, folder: Path) -> None:
     from harness.cli.corpus_shards import run_shards
     from harness.corpus.build import Settings, build
     from harness.corpus.patterns import all_concepts, compile_patterns, read_list
-    from harness.corpus.readers import Reading
+    from harness.corpus.readers import Reading, passed_over
     from harness.corpus.shards import plan_shards, unite_shards
+    from harness.corpus.skips import NAMED
     from harness.progress import bar
 
     if arguments.workers < 1:
@@ -129,6 +130,9 @@ def _build(arguments: argparse.Namespace, folder: Path) -> None:
         run_shards(scratch, shards, workers=workers, overrides=arguments.hydra)
         manifest = unite_shards(name, scratch, folder)
     _print_summary(manifest)
+    if unread := passed_over(arguments.source):
+        first = "; ".join(map(str, unread[:NAMED])) + ("; …" if len(unread) > NAMED else "")
+        print(f"{len(unread):,} not read, because the ending tells no format ({first}); name a file itself to read it")
     print(f"use it with: context=corpus context.corpus={arguments.name}")
 
 

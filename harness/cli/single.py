@@ -59,11 +59,12 @@ def _error_name(result: Result) -> str:
 def _other_side(result: Result) -> list[str]:
     """Say so where p, asked on one side only, hides an effect on the other."""
     d, p = result.metrics.get("d", 0.0), result.metrics.get("p_two_sided", 1.0)
-    if result.factors.get("alternative") != "greater" or d >= 0 or p >= SIGNIFICANT:
+    one_sided = "p_greater" in result.metrics and result.metrics.get("p") == result.metrics["p_greater"]
+    if not one_sided or d >= 0 or p >= SIGNIFICANT:
         return []
     return [
-        "d is negative, against the hypothesis that X goes with A and Y with B. p asks for that side alone "
-        f"(stats.alternative=greater); two-sided it is {p:.2g}."
+        "d is negative, against the hypothesis that X goes with A and Y with B, and p asks for the other side alone; "
+        f"two-sided it is {p:.2g}."
     ]
 
 

@@ -20,7 +20,7 @@ from harness.result import Result, ResultStore
 _ANY_WIDTH, _TEXT_WIDTH = 10_000, 160
 
 LARGEST = 60
-"""Larger sweeps print their summary only; `harness compare` gives their table."""
+"""Larger sweeps print what CEAT amounts to over them, and no table; `harness compare` gives their table."""
 
 MAIN = (
     ("d", "p"),
@@ -39,6 +39,8 @@ _CONVENTIONS = frozenset({"ddof", "alternative", "null", "ties", "resamples"})
 def print_table(asked: Mapping[str, Mapping[str, Any]], *, runs: Path, published: str | None) -> None:
     """Print the main numbers of every cell of a small sweep; stimuli that a model lacks are named below.
 
+    What guo2021 says over many CEATs is printed for a sweep of any size.
+
     ``asked`` gives the factors of every cell, by its fingerprint, as the sweep asked for them.
     """
     store = ResultStore(runs)
@@ -48,9 +50,13 @@ def print_table(asked: Mapping[str, Mapping[str, Any]], *, runs: Path, published
         if result is not None and _main(result):
             result.factors = dict(factors)
             results.append(result)
-    if not results or len(asked) > LARGEST:
+    if not results:
         return
     results.sort(key=lambda result: natural_key(str(result.factors["test"])))
+    if len(asked) > LARGEST:
+        for line in _ceat_summary(results):
+            Console(soft_wrap=True).print(line, markup=False, highlight=False)
+        return
     beside = _beside(results, published)
     # Piped or on a narrow terminal a wide table is better wrapped by its reader than squeezed.
     console = Console(soft_wrap=False)
@@ -203,7 +209,8 @@ def _score_agreement(results: list[Result]) -> list[str]:
 def _ceat_summary(results: list[Result]) -> list[str]:
     from harness.methods.ceat_summary import summary_sentences
 
-    return summary_sentences([result.row() for result in results])
+    factors = {name for result in results for name in result.factors}
+    return summary_sentences([result.row() for result in results], factors=factors)
 
 
 def _left_out(results: list[Result]) -> list[str]:

@@ -39,6 +39,7 @@ _ESCAPED = re.compile(r"\\([\\`*_{}\[\]()#+\-.!>~^|])")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _PARAGRAPH = re.compile(rb"\n *\n[ \n]*")
 _INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff\u00ad"
+_HYPHENS = "\u2010\u2011"
 _WIDE_BLANKS = "".join(map(chr, (0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)))
 
 
@@ -56,7 +57,7 @@ def clean(texts: Sequence[str], *, markdown: bool) -> list[bytes]:
     if "&" in joined:
         joined = _ENTITY.sub(lambda found: html.unescape(found[0]), joined)
     if not joined.isascii():
-        joined = _without_rare_blanks(joined)
+        joined = _without_rare_forms(joined)
         if not _fits_a_byte(joined):  # with a byte a character there is nothing to compose
             joined = unicodedata.normalize("NFC", joined)
     if "\r" in joined:
@@ -142,8 +143,8 @@ def _cut(block: bytes, spans: list[tuple[int, int]]) -> bytes:
     return b"".join([block[begin:end] for begin, end in zip(begins, ends, strict=True)])
 
 
-def _without_rare_blanks(text: str) -> str:
-    for characters, instead in ((_INVISIBLE, ""), (_WIDE_BLANKS, " ")):
+def _without_rare_forms(text: str) -> str:
+    for characters, instead in ((_INVISIBLE, ""), (_WIDE_BLANKS, " "), (_HYPHENS, "-")):
         for character in characters:
             if character in text:
                 text = text.replace(character, instead)

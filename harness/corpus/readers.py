@@ -46,6 +46,9 @@ FORMATS = {
 TEXT_FIELDS = ("title", "selftext", "body", "text")
 """Where a record's text is: those that it has, one paragraph each."""
 
+_NUL = "\0"
+"""No text holds it, but every second byte of UTF-16 is one, which UTF-8 and Latin-1 allow."""
+
 _ROWS = 2_000
 _HEAD = 1 << 16
 
@@ -79,7 +82,7 @@ def source_files(sources: Sequence[str | Path]) -> list[Path]:
     for source in sources:
         path = Path(source).expanduser()
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and {*p.suffixes} & {*FORMATS, *COMPRESSED})
+            inside = sorted(p for p in path.rglob("*") if p.is_file() and _has_known_ending(p))
             if not inside:
                 raise HarnessError(f"{path}: the folder holds no file ending in {', '.join([*FORMATS, *COMPRESSED])}.")
             files.extend(inside)
@@ -88,6 +91,18 @@ def source_files(sources: Sequence[str | Path]) -> list[Path]:
         else:
             raise HarnessError(f"{path}: there is no such file or folder to read.")
     return list(dict.fromkeys(path.resolve() for path in files))
+
+
+def passed_over(sources: Sequence[str | Path]) -> list[Path]:
+    """Return the files in folders that `source_files` leaves out, because nothing tells what they are."""
+    folders = [path for source in sources if (path := Path(source).expanduser()).is_dir()]
+    named = source_files(sources)
+    inside = {path.resolve() for folder in folders for path in folder.rglob("*") if path.is_file()}
+    return sorted(inside.difference(named))
+
+
+def _has_known_ending(path: Path) -> bool:
+    return path.suffix.lower() in {*FORMATS, *COMPRESSED}
 
 
 def file_format(path: Path) -> str:
@@ -175,6 +190,8 @@ def _split(data: bytes, encoding: str, boundary: re.Pattern[bytes]) -> list[str]
         whole = data.decode(encoding)
     except UnicodeDecodeError:
         return None
+    if _NUL in whole:
+        return None
     return whole.split("\n") if boundary is LINES else re.split(boundary.pattern.decode(), whole)
 
 
@@ -189,9 +206,13 @@ def _one_by_one(
             skipped.add(skips.GIGANTIC, place)
         else:
             try:
-                yield block.data[begin:end].decode(reading.encoding)
+                text = block.data[begin:end].decode(reading.encoding)
             except UnicodeDecodeError:
+                text = _NUL
+            if _NUL in text:
                 skipped.add(skips.ENCODING, place)
+            else:
+                yield text
         begin = end
 
 
@@ -240,9 +261,7 @@ def _take(batch: Batch, record: Mapping[str, Any], place: Place, reading: Readin
         batch.skipped.add(skips.DELETED, place)
         return
     text = "\n\n".join(value for value in written if value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+    if not _is_text(text):
         batch.skipped.add(skips.ENCODING, place)
         return
     if not text or text.isspace():
@@ -279,10 +298,18 @@ def _csv_rows(path: Path, reading: Reading, advance: Advance) -> Iterator[Row]:
     with io.TextIOWrapper(raw, encoding=reading.encoding, errors="surrogateescape", newline="") as lines:
         csv.field_size_limit(reading.limits.record)
         delimiter = "\t" if ".tsv" in path.suffixes else ","
-        reader = csv.reader(lines, delimiter=delimiter)
-        header = [name.removeprefix("\ufeff").strip() for name in next(reader, [])]
+        # strict: without it, a quotation mark that is never closed makes one text of all that follows
+        reader = csv.reader(_Lines(lines, reading.limits.record), delimiter=delimiter, strict=True)
+        try:
+            header = [name.removeprefix("\ufeff").strip() for name in next(reader, [])]
+        except csv.Error as error:
+            yield 0, _reason(error)
+            return
         if not header:
             yield 0, skips.TRUNCATED if source is not None and source.damaged else skips.EMPTY_FILE
+            return
+        if any(_NUL in name or not _is_text(name) for name in header):
+            yield 0, skips.ENCODING
             return
         _check_columns(header, path, reading)
         number = 0
@@ -292,7 +319,7 @@ def _csv_rows(path: Path, reading: Reading, advance: Advance) -> Iterator[Row]:
             except StopIteration:
                 break
             except csv.Error as error:
-                yield number, skips.GIGANTIC if "field larger" in str(error) else skips.BROKEN_ROW
+                yield number, _reason(error)
             else:
                 fits = len(values) == len(header)
                 if values:
@@ -300,6 +327,41 @@ def _csv_rows(path: Path, reading: Reading, advance: Advance) -> Iterator[Row]:
             number += 1
         if source is not None and source.damaged:
             yield number, skips.TRUNCATED
+
+
+class _Lines:
+    """The lines of a CSV file; one that is too long is never in memory as a whole, and is an error of its own."""
+
+    def __init__(self, lines: io.TextIOWrapper, longest: int) -> None:
+        self._lines, self._longest = lines, longest
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._lines.readline(self._longest)
+        if not line:
+            raise StopIteration
+        if len(line) == self._longest and line[-1] not in "\r\n":
+            while (more := self._lines.readline(self._longest)) and more[-1] not in "\r\n":
+                pass
+            raise csv.Error(_TOO_LONG)
+        return line
+
+
+_TOO_LONG = "line too long"
+
+
+def _reason(error: csv.Error) -> str:
+    return skips.GIGANTIC if str(error) == _TOO_LONG or "field larger" in str(error) else skips.BROKEN_ROW
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain_chunks(path: Path, advance: Advance) -> Iterator[bytes]:

@@ -18,6 +18,9 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 
 METHODS = ("ceat", "mlceat")
 
+MOST_SETTINGS = 8
+"""Of more settings no summary is printed."""
+
 CellRow = Mapping[str, Any]
 """A cell with ``model``, ``test``, ``d`` and ``p``: a row of ``harness.load_results`` or ``Result.row()``."""
 
@@ -81,9 +84,47 @@ def ranked_models(rows: Iterable[CellRow], *, alpha: float = SIGNIFICANT) -> lis
     return sorted(ranked, key=lambda one: -one.mean_d)
 
 
-def summary_sentences(rows: Sequence[CellRow]) -> list[str]:
-    """Say in words what the CEAT cells among these amount to; nothing where there are none of several models."""
-    rows = [row for row in rows if row.get("method") in METHODS]
+def summary_sentences(rows: Sequence[CellRow], *, factors: Iterable[str] = ()) -> list[str]:
+    """Say in words what the CEAT cells among these amount to.
+
+    Parameters
+    ----------
+    rows
+        Cells of any method.
+    factors
+        The choices that a row names. Where one of them varies for a model on a test, each of its values is a setting
+        with a summary of its own: an instance is a model on a test, and counts once.
+    """
+    rows = [row for row in _measured(rows) if row.get("method") in METHODS]
+    names = _varying(rows, factors)
+    by_setting: dict[tuple[str, ...], list[CellRow]] = {}
+    for row in rows:
+        by_setting.setdefault(tuple(str(row.get(name)) for name in names), []).append(row)
+    if len(by_setting) > MOST_SETTINGS:
+        return [
+            f"CEAT in {len(by_setting)} settings ({', '.join(names)}): the ranking of models and the counts of guo2021 "
+            "are of one setting; hold some of these to see them."
+        ]
+    return [
+        ", ".join(f"{name}={value}" for name, value in zip(names, setting, strict=True)) + ": " * bool(names) + said
+        for setting, members in by_setting.items()
+        for said in _sentences(members)
+    ]
+
+
+def _varying(rows: Sequence[CellRow], factors: Iterable[str]) -> list[str]:
+    """Return the factors that take several values for one model on one test."""
+    cells: dict[tuple[str, str], list[CellRow]] = {}
+    for row in rows:
+        cells.setdefault((str(row["model"]), str(row["test"])), []).append(row)
+    return [
+        name
+        for name in sorted({*factors} - {"model", "test"})
+        if any(len({str(row.get(name)) for row in of}) > 1 for of in cells.values())
+    ]
+
+
+def _sentences(rows: Sequence[CellRow]) -> list[str]:
     ranked = ranked_models(rows)
     sentences = []
     if len(ranked) > 1:

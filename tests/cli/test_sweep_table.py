@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.sweep_table import print_table
+from harness.cli.sweep_table import LARGEST, print_table
 from harness.result import Result, ResultStore
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -43,6 +43,22 @@ def test_p_over_texts_does_not_stand_without_p_over_words(tmp_path: Path, capsys
     assert ".250" in out
     table(tmp_path, [recorded(tmp_path, 2, unit="stimulus")])
     assert "p by word" not in capsys.readouterr().out
+
+
+def test_what_ceat_amounts_to_is_said_of_a_sweep_too_large_for_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = [
+        recorded(tmp_path, number, test=test, method="ceat", context=context)
+        for number, (test, context) in enumerate([("c6", "one"), ("c7", "one"), ("c6", "two")], 1)
+    ]
+    asked = {cell.fingerprint: cell.factors for cell in cells} | {f"{n}": {} for n in range(LARGEST)}
+    print_table(asked, runs=tmp_path, published=None)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" instances")[0] for line in lines] == [
+        "context=one: gender: 2 of 2",
+        "context=two: gender: 1 of 1",
+    ]
 
 
 def test_cells_that_only_a_hidden_option_tells_apart_keep_their_own_rows(

@@ -13,9 +13,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness.cli.single import show_result
 from harness.methods import METHODS
 from harness.paths import conf_dir
-from harness.result import COLUMNS
+from harness.result import COLUMNS, Result
 from harness.stimuli.yaml_file import read_yaml
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -288,6 +289,16 @@ def test_a_one_sided_p_does_not_hide_an_effect_on_the_other_side(cli: Cli, own: 
     assert "not significant" in out
     assert "d is negative, against the hypothesis" in out
     assert "d is negative" not in cli("run", *own, "stats.alternative=two-sided")[1]
+
+
+@pytest.mark.parametrize(("p", "told"), [(0.024, False), (0.988, True)])
+def test_the_two_sided_p_of_ceat_hides_nothing(
+    p: float, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factors = {"method": "ceat", "test": "c6", "model": "m", "alternative": "greater", "unit": "item"}
+    metrics = {"d": -0.1, "p": p, "p_greater": 0.988, "p_two_sided": 0.024}
+    show_result(Result("0" * 64, "finished", {}, factors, metrics=metrics), tmp_path, known=False)
+    assert ("d is negative" in capsys.readouterr().out) == told
 
 
 def test_a_sweep_names_the_commands_that_read_it(cli: Cli, own: list[str]) -> None:

@@ -29,6 +29,7 @@ from harness.corpus.clean import clean
         ("wrapped\nline\r\nand next\n\n\n  paragraph", "wrapped line and next\nparagraph"),
         (r"escaped \_ and \*", "escaped and"),
         ("Cafe\u0301", "Café"),
+        ("short\u2010term and all\u2011American", "short-term and all-American"),
         ("a\x00b\x07c", "a b c"),
         ("", ""),
     ],

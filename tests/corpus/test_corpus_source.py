@@ -108,6 +108,12 @@ def test_the_command_line_builds_merges_lists_and_reports(cli: Cli, tmp_path: Pa
         assert status == 0
         assert "20 documents" in out
         assert "broken JSON: 1 record skipped" in out
+    unread = tmp_path / "dumps" / "RC_2014-01"
+    unread.parent.mkdir()
+    for name in (unread, unread.with_suffix(".ndjson")):
+        name.write_text('{"body": "a rose"}', encoding="utf-8")
+    out = cli("corpus", "build", "folder", "--source", unread.parent, "--runs", runs)[1]
+    assert f"1 not read, because the ending tells no format ({unread})" in out
     whole = cli("corpus", "build", "whole", "--source", *tmp_path.glob("*.ndjson"), "--runs", runs, "--k", 30)
     assert whole[0] == 0
     assert cli("corpus", "merge", "both", "s0", "s1", "--runs", runs)[0] == 0

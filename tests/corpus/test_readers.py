@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from harness.corpus import skips
 from harness.corpus.build import Settings, merge_corpora
 from harness.corpus.desk import Desk
 from harness.corpus.manifest import Manifest
-from harness.corpus.readers import Reading, batches, file_format, source_files
+from harness.corpus.readers import Reading, batches, file_format, passed_over, source_files
 from harness.corpus.skips import Place, Skips
 from harness.corpus.streams import Limits
 from harness.errors import HarnessError
@@ -41,8 +42,13 @@ def read(path: Path, **options: object) -> tuple[list[str], list[str], Skips]:
 
 
 def long_window(data: bytes) -> bytes:
-    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=27, enable_ldm=True)
-    return zstandard.ZstdCompressor(compression_params=parameters).compress(data)
+    """Compress as a stream, and have the frame ask for the window of ``zstd --long=31``, as Pushshift's do."""
+    stream = zstandard.ZstdCompressor(level=3, write_content_size=False).compressobj()
+    frame = bytearray(stream.compress(data) + stream.flush())
+    assert zstandard.get_frame_parameters(bytes(frame)).window_size < 1 << 31
+    frame[5] = (31 - 10) << 3  # the descriptor of the window (RFC 8878, 3.1.1.1.2)
+    assert zstandard.get_frame_parameters(bytes(frame)).window_size == 1 << 31
+    return bytes(frame)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +71,11 @@ def test_comments_of_every_compression(name: str, content: bytes, block: int, tm
     assert texts == TEXTS
     assert ids == [row["id"] for row in COMMENTS]
     assert not skipped.counts
+
+
+def test_a_dump_with_a_long_window_is_refused_by_a_reader_of_the_usual_one() -> None:
+    with pytest.raises(zstandard.ZstdError, match="memory"):
+        zstandard.ZstdDecompressor().decompressobj().decompress(long_window(NDJSON))
 
 
 def test_submissions_have_a_title_and_a_text(tmp_path: Path) -> None:
@@ -219,6 +230,48 @@ def test_a_gigantic_field_and_a_short_row_of_a_csv(tmp_path: Path) -> None:
     assert skipped.counts == {skips.GIGANTIC: 1, skips.BROKEN_ROW: 1}
 
 
+def test_a_csv_line_that_is_too_long_is_passed_over_in_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,body\n1,rose\n2" + b",x" * 200 + b"\n3," + b"x" * 20_000_000 + b"\r\n4,rose\n5," + b"x" * 300)
+    tracemalloc.start()
+    texts, _, skipped = read(path, limits=Limits(record=100))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert texts == ["rose", "rose"]
+    assert skipped.counts == {skips.GIGANTIC: 3}
+    assert [place.at for place in skipped.places[skips.GIGANTIC]] == [1, 2, 4]
+    assert most < 8_000_000
+
+
+def test_a_quotation_mark_that_is_never_closed_is_a_broken_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,body\n1,rose\n2,"rose\n3,rose\n4,rose\n', encoding="utf-8")
+    texts, _, skipped = read(path)
+    assert texts == ["rose"]
+    assert skipped.places == {skips.BROKEN_ROW: [Place(str(path), 1, "row")]}
+
+
+@pytest.mark.parametrize("header", ["id,body\n1,rose\n".encode("utf-16"), b"\xff\x00\x81,\xfe", b'id,"bo'])
+def test_a_csv_whose_header_cannot_be_read_is_skipped_and_the_others_are_read(
+    header: bytes, made: Callable[..., Manifest], tmp_path: Path
+) -> None:
+    broken, whole = tmp_path / "broken.csv", tmp_path / "whole.csv"
+    broken.write_bytes(header)
+    whole.write_text("id,body\n1,a rose\n", encoding="utf-8")
+    manifest = made(broken, whole)
+    assert manifest.tally.documents == 1
+    assert sum(manifest.tally.skipped.counts.values()) == 1
+    assert str(broken) in next(iter(manifest.tally.skipped.sentences()))
+
+
+def test_text_in_utf_16_is_a_wrong_encoding_in_every_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("rose\n".encode("utf-16-le") * 4)
+    texts, _, skipped = read(path)
+    assert texts == []
+    assert skipped.counts == {skips.ENCODING: 5}
+
+
 def test_an_empty_file_is_named(made: Callable[..., Manifest], tmp_path: Path) -> None:
     empty, full = tmp_path / "empty.zst", tmp_path / "full.txt"
     empty.write_bytes(b"")
@@ -271,6 +324,8 @@ def test_sources_are_files_and_folders(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
     assert [path.name for path in source_files([tmp_path])] == ["a.ndjson.gz", "b.txt", "RC_1.zst"]
+    assert [path.name for path in passed_over([tmp_path])] == ["notes.pdf"]
+    assert passed_over([tmp_path, tmp_path / "notes.pdf"]) == []
     with pytest.raises(HarnessError, match="no such file"):
         source_files([tmp_path / "absent"])
     assert file_format(tmp_path / "b.txt") == "text"

@@ -50,3 +50,25 @@ def test_rows_of_other_methods_are_no_part_of_the_summary() -> None:
     assert summary_sentences(published("random"))[0].startswith(
         "mean CES over the 14 tests measured on all models: elmo"
     )
+
+
+def test_an_instance_counts_once_in_each_setting() -> None:
+    rows = [{**row, "ceat_mode": mode} for mode in ("random", "fixed") for row in published(mode)]
+    found = summary_sentences(rows, factors=["model", "test", "ceat_mode"])
+    assert [line for line in found if "race" in line] == [
+        f"ceat_mode={mode}: race: 8 of 12 instances significant and stereotype-congruent, {against} significant and "
+        "incongruent"
+        for mode, against in (("random", 4), ("fixed", 2))
+    ]
+    assert sum("mean CES over the 14 tests" in line for line in found) == 2
+
+
+def test_a_choice_that_goes_with_the_model_is_no_setting() -> None:
+    rows = [{**row, "bos": row["model"] == "gpt"} for row in published("random")]
+    assert summary_sentences(rows, factors=["bos"]) == summary_sentences(rows)
+
+
+def test_of_many_settings_no_summary_is_made() -> None:
+    rows = [{**row, "window": window} for window in range(9) for row in published("random")]
+    (said,) = summary_sentences(rows, factors=["window"])
+    assert said.startswith("CEAT in 9 settings (window)")
