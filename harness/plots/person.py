@@ -1,4 +1,4 @@
-"""What the figures of a word in intersectional contexts call it, the two ends of its projection, and shares of its sentences."""
+"""What the figures of a word in intersectional contexts call it and its two poles, and how they print shares."""
 
 from __future__ import annotations
 
