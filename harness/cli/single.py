@@ -72,7 +72,7 @@ def _other_side(result: Result) -> list[str]:
 
 
 def category_table(result: Result) -> Table:
-    """Return a row a category: d, both p-values, and how often its first term stands in the tenths at either end."""
+    """Return a row a category: d, p of both tests, two-sided, and its first term's share in the tenths at either end."""
     first, second = poles(result)
     share = {(row["end"], row["term"]): row["share"] for row in result.tables["deciles"]}
     title = f"by category; {first}, {second}: share of the first term in the tenth of sentences nearest to that pole"
@@ -80,7 +80,7 @@ def category_table(result: Result) -> Table:
     orders = bool(result.tables.get("orders"))
     table.add_column("category", style="bold")
     table.add_column("first v second")
-    for name in ("d", *(["std over orders"] if orders else []), "p", "paired p", first, second):
+    for name in ("d", *(["std over orders"] if orders else []), "p two-sided", "paired", first, second):
         table.add_column(name, justify="right")
     for row in result.tables["categories"]:
         spread = [f"{result.metrics[row['category'] + '.d_order_std']:.2f}"] if orders else []
@@ -93,11 +93,13 @@ def category_table(result: Result) -> Table:
 
 
 def _p(row: Mapping[str, Any], prefix: str) -> str:
-    """Return a p-value of a category; one that a computer cannot write by its exponent."""
-    p = row[f"{prefix}p"]
+    """Return a two-sided p-value of a category; where a computer cannot write it, the exponent of its tail if known."""
+    p, log10_p = row[f"{prefix}p_two_sided"], row[f"{prefix}log10_p"]
     if p is None:
         return ""
-    return format_p(p if p > sys.float_info.min else 0.0, row[f"{prefix}log10_p"])
+    if p > sys.float_info.min:
+        return format_p(p)
+    return format_p(0.0, log10_p) if log10_p < sys.float_info.min_10_exp else "<1e-307"
 
 
 def show_result(result: Result, folder: Path, *, known: bool) -> None:

@@ -43,10 +43,14 @@ def test_a_category_is_a_row(
 def test_a_p_value_that_underflows_is_printed_by_its_exponent(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], runs: Path
 ) -> None:
-    planted = PlantedEncoder(poles=POLES, terms={"male": 1.0, "female": -1.0}, noise=0.05)
+    terms = {"male": 1.0, "female": -1.0, "white": -1.0, "black": 1.0}
+    planted = PlantedEncoder(poles=POLES, terms=terms, noise=0.05)
     monkeypatch.setitem(harness.models.CONTEXTUAL, "planted", planted.kind())
     monkeypatch.setenv("COLUMNS", "140")
     result, lines = printed({"name": "intersectional", "categories": "omrani2023_twelve"}, runs, capsys)
     (row,) = (line for line in lines if line.startswith("sex "))
+    (other_side,) = (line for line in lines if line.startswith("race "))
     assert result.metrics["sex.paired_log10_p"] < -308
     assert f"1e{result.metrics['sex.paired_log10_p']:.0f}" in row.split()
+    assert result.metrics["race.paired_p"] == 1  # one-sided, as `stats` says; what is printed is two-sided
+    assert "<1e-307" in other_side.split()
