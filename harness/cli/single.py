@@ -72,7 +72,7 @@ def _other_side(result: Result) -> list[str]:
 
 
 def category_table(result: Result) -> Table:
-    """Return a row a category: d, p of both tests, two-sided, and its first term's share in the tenths at either end."""
+    """Return a row a category: d, two-sided p of both tests, its first term's share in the tenths at either end."""
     first, second = poles(result)
     share = {(row["end"], row["term"]): row["share"] for row in result.tables["deciles"]}
     title = f"by category; {first}, {second}: share of the first term in the tenth of sentences nearest to that pole"
