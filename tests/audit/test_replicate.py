@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.audit.availability import unavailable
-from harness.audit.needs import needs_of
+from harness.audit.needs import comparisons, needs_of, own_numbers
 from harness.audit.replicate import lines_of
 from harness.published import load_published, published_tables
 from harness.result import ResultStore
@@ -66,6 +66,27 @@ def test_every_stored_table_is_listed(cli: Cli, runs: Path) -> None:
 
 def test_the_people_of_an_iat_are_no_cell() -> None:
     assert {need.model for need in needs_of(load_published("caliskan2017.tableS1"))} == {"googlenews"}
+
+
+def test_numbers_of_no_single_cell_are_named_and_nothing_is_measured_for_them(cli: Cli, runs: Path) -> None:
+    """The supplement of caliskan2017 correlates the associations of two embeddings."""
+    status, out, _ = cli("replicate", "caliskan2017.text", "--runs", runs)
+    assert status == 0
+    assert "not compared: 3 printed numbers of no single cell: r Pearson, association strength of occupations" in out
+    assert list(ResultStore(runs)) == []
+
+
+@pytest.mark.parametrize("name", published_tables())
+def test_every_printed_number_is_a_cells_or_a_persons_or_named_as_a_comparison(name: str) -> None:
+    table = own_numbers(load_published(name))
+    people = int((table["model"] == "human").sum())
+    assert sum(need.numbers for need in needs_of(table)) + people + len(comparisons(table)) == len(table)
+
+
+def test_valnorm_needs_the_lexicon_of_the_paper(runs: Path) -> None:
+    needs = [need for need in needs_of(load_published("omrani2023.text")) if need.method == "valnorm"]
+    assert [dict(need.choices)["association"] for need in needs] == ["cosine", "omrani2023"]
+    assert "lexicon bellezza1986 is not on this machine" in str(unavailable(needs[0], runs=runs))
 
 
 def test_a_misspelt_table_is_one_sentence(cli: Cli, runs: Path) -> None:
