@@ -83,7 +83,8 @@ def _effects(axes: Axes, curve: Curve) -> None:
 
 
 def _title(curve: Curve) -> str:
-    text = f"{curve.test}: {len(curve.cells):,} specifications, {curve.significant:.0%} significant"
+    without = f" ({curve.lacking:,} without d)" if curve.lacking else ""
+    text = f"{curve.test}: {len(curve.cells):,} specifications{without}, {curve.significant:.0%} significant"
     if curve.inference is not None:
         text += f"; median v relabelling p = {curve.inference.p_median:.3g}"
     return text
