@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -267,7 +267,7 @@ def compare_models(cells: Recorded, first: str, second: str) -> Comparison:
     return Comparison(_sorted(result, key).reset_index(drop=True), notes + two.trouble())
 
 
-def _same(agree: Sequence[bool], known: Sequence[bool]) -> list[str]:
+def _same(agree: Iterable[bool], known: Iterable[bool]) -> list[str]:
     return [("same" if one else "differs") if told else "" for one, told in zip(agree, known, strict=True)]
 
 

@@ -62,8 +62,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Entry]], *, label: str, k
     """Return a table whose columns sort by a press of their heading; it scrolls by itself on a narrow screen."""
     every = list(rows)
     heads = "".join(
-        f'<th scope="col" aria-sort="none"{_kind_of_column(row[at] for row in every)}><button type="button">'
-        f"{escape(name)}</button></th>"
+        f'<th scope="col" aria-sort="none" data-name="{escape(name, quote=True)}"'
+        f'{_kind_of_column(row[at] for row in every)}><button type="button">{escape(name)}</button></th>'
         for at, name in enumerate(head)
     )
     body = "\n".join(f"<tr>{''.join(map(_entry, row))}</tr>" for row in every)
