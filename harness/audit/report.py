@@ -268,11 +268,13 @@ def _cells(found: Audit, folder: Path) -> str:
         [*(_factor(factors.get(name)) for name in varying), *[None] * 4, "missing", key[:10]]
         for key, factors in found.cells.lost.items()
     ]
+    added = set((found.record.get("frozen_plan") or {}).get("added_cells", ()))
     head = [*varying, "d", "p", "ci low", "ci high", "status", "run"]
 
     def row(result: Result) -> list[Entry]:
         numbers = [result.metrics.get(name) for name in ("d", "p", "ci_low", "ci_high")]
         status = result.status if not result.reason else f"{result.status}: {result.reason}"
+        status += " (not in the plan)" if result.fingerprint in added else ""
         factors = [_factor(result.factors.get(name)) for name in varying]
         return [*factors, *numbers, status, _link(store, result.fingerprint, folder)]
 
@@ -307,6 +309,7 @@ def as_data(found: Audit) -> dict[str, Any]:
             "missing": len(found.cells.lost),
         },
         "trouble": found.cells.trouble(),
+        "frozen_plan": found.record.get("frozen_plan"),
         "curves": [
             {
                 **{

@@ -58,8 +58,8 @@ class Audit:
         if not plan:
             return []
         return [
-            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}; {plan['added']:,} cells of "
-            f"this sweep were added to the plan, {plan['left_out']:,} of it were left out."
+            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}. Cells of this sweep that were "
+            f"added to the plan: {plan['added']:,}; cells of the plan that were left out: {plan['left_out']:,}."
         ]
 
 
