@@ -167,7 +167,7 @@ def _say(console: Console, text: str) -> None:
 def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
     from harness.audit.needs import comparisons, own_numbers
     from harness.audit.paper_grid import LABELS, OURS, PUBLISHED, as_frame, entries_of
-    from harness.audit.replicate import summary_line
+    from harness.audit.replicate import lines_frame, summary_line
     from harness.published import load_published
 
     console = _console()
@@ -197,6 +197,8 @@ def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
     if others:
         _say(console, f"not compared: {_count(len(others), 'printed number')} of no single cell: {_of_cells(others)}")
     _say(console, closing)
+    if found.lines:
+        _say(console, f"written: {_saved(runs, found.name, lines_frame(found.lines), None)[0]}")
 
 
 def _of_cells(rows: Sequence[Mapping[Hashable, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from harness.audit.availability import unavailable
@@ -27,6 +28,11 @@ def test_table_s1_is_met_but_for_the_test_whose_word_is_missing(cli: Cli, runs: 
     assert "10 measured" in err
     assert "10 cells compared, 9 of 10 numbers within ±.011, same sign 10 of 10, same verdict 10 of 10" in out
     assert "c10 on googlenews: left out Billy" in out
+    written = pd.read_csv(runs / "replications" / "caliskan2017.tableS1.csv")
+    assert len(written) == 40
+    d = written[written["statistic"] == "d"]
+    assert list(d["agrees"]) == [abs(row.ours - row.published) <= 0.011 for row in d.itertuples()]
+    assert dict(zip(d["test"], d["dropped"], strict=True))["c10"] == "Billy"
     again = cli("replicate", "caliskan2017.tableS1", "--runs", runs, "--set", "tracking=none")
     assert "0 measured, 10 known" in again[2]
 
