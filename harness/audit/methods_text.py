@@ -122,7 +122,10 @@ def _conventions(found: Audit) -> str:
             "not whole words are the unit."
         )
     sizes = {name: _values(found, name) for name in found.factors.choices if name not in {"model", "method"}}
-    varied = "; ".join(f"{name}: {', '.join(map(_cited_preset, values))}" for name, values in sizes.items())
+    # A choice with one value where it has a meaning only tells where it applies.
+    varied = "; ".join(
+        f"{name}: {', '.join(map(_cited_preset, values))}" for name, values in sizes.items() if len(values) > 1
+    )
     along = "; ".join(f"{name} went with {parent}" for name, parent in found.factors.along.items())
     if varied:
         sentences.append(f"Varied were {varied}{f' ({along})' if along else ''}.")

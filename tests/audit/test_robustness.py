@@ -375,6 +375,14 @@ def test_a_curve_counts_the_cells_of_its_test_that_have_no_effect_size(runs: Pat
     assert labels == ["t1 (16; 2 without d)", "t2 (16)"]
 
 
+def test_a_choice_that_some_specifications_do_not_have_has_no_row_for_them() -> None:
+    axes = {"test": ["t1"], "encoding": ["word", "sentence"], "pooling": ["mean", "last", None], "unit": ["item", None]}
+    results = multiverse(axes, pooling_flips_the_sign)
+    (curve,) = curves(results, factors_of(results), [])
+    rows = specification_curve.dashboard_rows(curve, ["encoding", "pooling", "unit"])
+    assert rows == [("encoding", "sentence"), ("encoding", "word"), ("pooling", "last"), ("pooling", "mean")]
+
+
 def test_tests_with_dots_in_their_names_have_figures_of_their_own(runs: Path, tmp_path: Path) -> None:
     write_sweep(runs, multiverse({**AXES, "test": ["mine.v1", "mine.v2"]}, pooling_flips_the_sign))
     files = write_report(audit(runs, "last", draws=99, calibration_draws=50), tmp_path)
