@@ -56,7 +56,14 @@ def main(argv: list[str]) -> int:
     from harness.audit.husse2022 import STUDIES
     from harness.audit.meeting import StandIns
     from harness.audit.replicate import replicate
+    from harness.published import published_tables
 
+    every = list(dict.fromkeys([*published_tables(), *STUDIES]))
+    if arguments.name not in every:
+        raise HarnessError(
+            f"There is no table or figure named {arguments.name!r}.{did_you_mean(arguments.name, every)} "
+            "`harness replicate` lists all."
+        )
     models = tuple(dict.fromkeys(filter(None, arguments.models.split(","))))
     stand_ins = StandIns(models, arguments.corpus)
     _check(stand_ins, arguments.set)

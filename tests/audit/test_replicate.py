@@ -99,6 +99,7 @@ def test_a_misspelt_table_is_one_sentence(cli: Cli, runs: Path) -> None:
     status, _, err = cli("replicate", "caliskan2017.tabel1", "--runs", runs)
     assert status == 2
     assert "Did you mean caliskan2017.table1" in err
+    assert "Did you mean husse2022.figure2" in cli("replicate", "husse2022.figur2", "--runs", runs)[2]
 
 
 @pytest.mark.parametrize(
