@@ -29,7 +29,7 @@ def calibration_section(known: Calibration, drawn: Mapping[str, Path]) -> str:
         ]
         rows: list[list[Entry]] = [[str(row.convention), row.cells, *_entries(row)] for row in known.rows]
         alt = "; ".join(f"{row.convention}: {row.rates[0].share:.3f}" for row in known.rows[:8])
-        caption = "False-positive rate of every convention with its 95 % interval; diamonds lie off the level."
+        caption = "False-positive rate of every convention with its 99 % interval; diamonds lie off the level."
         parts += [
             paragraphs(notes),
             table(["convention", "cells", *HEAD], rows, label="Calibration"),
@@ -56,7 +56,7 @@ def _texts(known: TextCalibration, drawn: Mapping[str, Path]) -> str:
     ]
     head = ["p-value", "cells", *HEAD, "median log10 p", "share with p < 10⁻³⁰"]
     alt = "; ".join(f"{row.convention}: {row.rates[0].share:.3f}" for row in known.rows)
-    caption = "False-positive rates of SEAT and CEAT on random stimuli, with 95 % intervals; dashed: the level."
+    caption = "False-positive rates of SEAT and CEAT on random stimuli, with 99 % intervals; dashed: the level."
     return "\n".join(
         [
             "<h3>SEAT and CEAT</h3>",
@@ -68,7 +68,7 @@ def _texts(known: TextCalibration, drawn: Mapping[str, Path]) -> str:
 
 
 def _percent(one: Rate) -> str:
-    return f"{one.share:.1%} of tests at {one.level:g} (95 % interval {one.low:.1%} to {one.high:.1%})"
+    return f"{one.share:.1%} of tests at {one.level:g} (99 % interval {one.low:.1%} to {one.high:.1%})"
 
 
 def frequency_in_words(known: Calibration) -> list[str]:
