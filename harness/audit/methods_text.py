@@ -126,7 +126,10 @@ def _conventions(found: Audit) -> str:
     varied = "; ".join(
         f"{name}: {', '.join(map(_cited_preset, values))}" for name, values in sizes.items() if len(values) > 1
     )
-    along = "; ".join(f"{name} went with {parent}" for name, parent in found.factors.along.items())
+    followers: dict[str, list[str]] = {}
+    for name, parent in found.factors.along.items():
+        followers.setdefault(parent, []).append(name)
+    along = "; ".join(f"{_and(names)} went with {parent}" for parent, names in followers.items())
     if varied:
         sentences.append(f"Varied were {varied}{f' ({along})' if along else ''}.")
     constant = {
@@ -216,10 +219,12 @@ def _reproduction(found: Audit) -> str:
     shown = ", ".join(
         f"{name} {versions[name]}" for name in ("eat-harness", "git", "python", "numpy") if name in versions
     )
-    unmeasured = "; ".join(found.cells.trouble())
+    counts = Counter(result.status for result in found.cells.unfinished)
+    counts["missing"] = len(found.cells.lost)
+    unmeasured = ", ".join(f"{number:,} {status}" for status, number in counts.items() if number)
     text = "Every cell is identified by a fingerprint of all that determines its numbers; "
     text += f"the sweep is {found.cells.sweep} ({shown})." if shown else f"the sweep is {found.cells.sweep}."
-    return text + (f" Cells without numbers: {unmeasured}." if unmeasured else "")
+    return text + (f" Cells without numbers: {unmeasured}; the report lists why." if unmeasured else "")
 
 
 def _and(names: list[str]) -> str:

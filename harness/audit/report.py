@@ -100,8 +100,8 @@ def html(found: Audit, folder: Path, drawn: dict[str, Path]) -> str:
     lead = [paragraphs([first], kind="first"), paragraphs(rest)]
     trouble = found.cells.trouble()
     if trouble:
-        lines = "".join(f"<div>{_escaped(line)}</div>" for line in trouble)
-        lead.append(f'<div class="trouble"><strong>Cells without numbers</strong>{lines}</div>')
+        lines = "".join(f"<li>{_escaped(line)}</li>" for line in trouble)
+        lead.append(f'<div class="trouble"><strong>Cells without numbers</strong><ul>{lines}</ul></div>')
     lead += [paragraphs(_about(found), kind="meta")]
     return page(f"How robust is sweep {found.cells.sweep}?", sections, lead="\n".join(lead))
 

@@ -349,11 +349,12 @@ def test_failed_skipped_and_missing_cells_are_in_every_output(cli: Cli, runs: Pa
     page = (tmp_path / "out" / "report.html").read_text()
     methods = (tmp_path / "out" / "methods.txt").read_text()
     data = (tmp_path / "out" / "audit.json").read_text()
-    for text in (out, page, methods, data):
+    for text in (out, page, data):
         assert "failed: 1 × the model has no vector for rose" in text
         assert "skipped: 1 × weat cannot do that" in text
         assert "missing: 1 ×" in text
-    assert "1 failed, 1 skipped, 1 missing" in out
+    for text in (out, methods):
+        assert "1 failed, 1 skipped, 1 missing" in text
     assert page.count("failed: the model has no vector for rose") == 1
     assert page.count("<td>missing</td><td>ffffffffff</td>") == 1
     assert "Tests of which no cell has an effect size: t8 (1 cells), t9 (1 cells), t13 (1 cells)" in page
