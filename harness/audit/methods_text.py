@@ -219,7 +219,7 @@ def _reproduction(found: Audit) -> str:
     shown = ", ".join(
         f"{name} {versions[name]}" for name in ("eat-harness", "git", "python", "numpy") if name in versions
     )
-    counts = Counter(result.status for result in found.cells.unfinished)
+    counts = Counter[str](result.status for result in found.cells.unfinished)
     counts["missing"] = len(found.cells.lost)
     unmeasured = ", ".join(f"{number:,} {status}" for status, number in counts.items() if number)
     text = "Every cell is identified by a fingerprint of all that determines its numbers; "
