@@ -29,7 +29,7 @@ from harness.stimuli import Concept, Test, ValenceTest, all_words
 from harness.stimuli.images import named, same_images, shared_images
 
 USER_ERRORS = (HarnessError, StatsError)
-"""What is a user's mistake: one sentence, no traceback."""
+"""What is a user's mistake: one sentence."""
 
 
 class Encoders:
@@ -81,7 +81,7 @@ def run(cell: Cell, encoders: Encoders) -> Result:
     try:
         _measure(cell, encoders, result)
     except USER_ERRORS as error:
-        result.status, result.reason = "failed", str(error)
+        result.status, result.reason, result.mistake = "failed", str(error), True
         result.traceback = traceback.format_exc()
     except Exception as error:
         result.status, result.reason = "failed", f"{type(error).__name__}: {error}"
