@@ -47,7 +47,10 @@ COLUMNS = [
 
 @dataclass
 class Result:
-    """What was measured, with what, and everything needed to draw its figures again."""
+    """What was measured, with what, and everything needed to draw its figures again.
+
+    A failure is a user's ``mistake``, which ``reason`` tells in a sentence, or a defect.
+    """
 
     fingerprint: str
     status: Status
@@ -61,6 +64,7 @@ class Result:
     notes: list[str] = field(default_factory=list)
     reason: str = ""
     traceback: str = ""
+    mistake: bool = False
     started: float = 0.0
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)

@@ -46,17 +46,9 @@ def run_single(config: Mapping[str, Any]) -> Result:
     tracker = Tracker(settings) if settings else None
     result = measure_and_record(cell, Encoders(runs, progress=texts_bar), store, tracker, figures=figures)
     if result.status == "failed":
-        is_mistake = not result.reason.startswith(_error_name(result))
-        if is_mistake:
-            raise HarnessError(result.reason)
-        raise RuntimeError(result.traceback)
+        raise HarnessError(result.reason) if result.mistake else RuntimeError(result.traceback)
     show_result(result, store.folder(result.fingerprint), known=False)
     return result
-
-
-def _error_name(result: Result) -> str:
-    last = result.traceback.strip().splitlines()[-1]
-    return last.partition(":")[0].rpartition(".")[2]
 
 
 def _other_side(result: Result) -> list[str]:
