@@ -51,12 +51,16 @@ def bar(description: str, total: int | None) -> Iterator[Advance]:
 def texts_bar(description: str, total: int | None) -> Iterator[Advance]:
     """Show a bar with texts, texts a second and time left on standard error, if that is a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:.0f} texts/s")
 
     console = Console(stderr=True)
-    speed = TextColumn("{task.speed:.0f} texts/s" if console.is_terminal else "")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), speed, TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Speed(), TimeRemainingColumn())
     with RichProgress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
         task = display.add_task(description, total=total)
         yield lambda done: display.advance(task, done)
