@@ -29,8 +29,8 @@ class Estimate:
     """How long cells will take.
 
     ``basis`` counts the recorded cells that tell so, ``alike`` the new cells for which one of the same method and model
-    is among them. ``texts`` are still to be encoded, ``unknown`` of them by models whose speed is not recorded: these
-    are not in ``seconds``.
+    is among them; where none is, nothing tells. ``texts`` are still to be encoded, ``unknown`` of them by models whose
+    speed is not recorded. Neither the cells without a like nor those texts are in ``seconds``.
     """
 
     cells: int
@@ -42,21 +42,21 @@ class Estimate:
     unknown: int = 0
 
     def in_words(self) -> str:
-        """Say how long, and how that is known."""
-        parts = [f"{self.cells:,} cells to measure: about {duration(self.seconds)}"]
-        if self.basis:
-            how = f"judging by {self.basis:,} measured before"
-            if self.alike < self.cells:
-                how += f" ({self.cells - self.alike:,} of these cells have none of their method and model among them)"
-            parts.append(how)
-        else:
-            parts.append("for the texts alone, as no cell is recorded yet")
-        if self.texts > self.unknown:
-            known = self.texts - self.unknown
-            parts.append(f"{duration(self.encoding)} of it to encode {known:,} texts at the speed recorded")
+        """Say how long, and how that is known; what nothing tells of is said to be unknown."""
+        told, new = self.texts - self.unknown, self.cells - self.alike
+        missing = [f"{new:,} cells, whose method and model were not measured together before"] if new else []
         if self.unknown:
-            parts.append(f"without {self.unknown:,} texts of models whose speed is not recorded")
-        return ", ".join(parts)
+            missing.append(f"{self.unknown:,} texts of models whose speed is not recorded")
+        beside = " and ".join(missing)
+        start = f"{self.cells:,} cells to measure: "
+        if not self.alike and not told:
+            return f"{start}how long is not known, because of {beside}"
+        parts = [f"{start}about {duration(self.seconds)}"]
+        if self.alike:
+            parts.append(f"judging by {self.basis:,} measured before")
+        if told:
+            parts.append(f"{duration(self.encoding)} of it to encode {told:,} texts at the speed recorded")
+        return ", ".join(parts) + (f"; beside that, an unknown time for {beside}" if missing else "")
 
 
 def duration(seconds: float) -> str:
@@ -73,9 +73,10 @@ def estimate(
 
     Notes
     -----
-    A cell takes the median of the recorded cells that are most like it (``FACTORS``): the first cell of a model also
-    opens it, and a cell run by itself also encodes its texts, which a mean would count again for every cell. Texts that
-    the store lacks take as long as the model's journal says; workers wait for one another there, and share the rest.
+    A cell takes the median of the recorded cells that are most like it (``FACTORS``), of the same method and model at
+    least: the first cell of a model also opens it, and a cell run by itself also encodes its texts, which a mean would
+    count again for every cell. Texts that the store lacks take as long as the model's journal says; workers wait for
+    one another there, and share the rest.
     """
     cells = list(new)
     times: dict[tuple[str, ...], list[float]] = defaultdict(list)
@@ -95,7 +96,7 @@ def estimate(
     seconds, alike = 0.0, 0
     for cell in cells:
         keys = _alike(cell.method, cell.model["name"], cell.context, cell.test.name)
-        alike += keys[-3] in typical
+        alike += keys[-1] in typical
         seconds += OVERHEAD + next((typical[key] for key in keys if key in typical), 0.0)
     unknown = sum(number for home, number in texts.items() if not speeds[home])
     total = seconds / max(workers, 1) + encoding
@@ -103,9 +104,9 @@ def estimate(
 
 
 def _alike(*factors: object) -> list[tuple[str, ...]]:
-    """Return the groups that a cell belongs to, the closest first; the last three: method and model, method, any."""
+    """Return the groups that a cell belongs to, the closest first; the last is its method and model."""
     closest = tuple(map(str, factors))
-    return [closest[:length] for length in range(len(closest), -1, -1)]
+    return [closest[:length] for length in range(len(closest), 1, -1)]
 
 
 def texts_to_encode(cells: Iterable[Cell], runs: Path) -> dict[str, int]:

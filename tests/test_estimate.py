@@ -29,9 +29,19 @@ def test_a_cell_takes_as_long_as_the_typical_one_most_like_it(tmp_path: Path) ->
     cells = [planned("a", "weat"), planned("a", "weat", "c3"), planned("c", "seat")]
     found = estimate(cells, known, ResultStore(tmp_path), workers=2, runs=tmp_path)
     assert found is not None
-    assert found.seconds == pytest.approx((2.0 + 7.0 + 30.0 + 3 * OVERHEAD) / 2)
+    assert found.seconds == pytest.approx((2.0 + 7.0 + 3 * OVERHEAD) / 2)
     assert (found.basis, found.alike) == (5, 2)
-    assert "1 of these cells have none of their method and model among them" in found.in_words()
+    assert "an unknown time for 1 cells, whose method and model were not measured together before" in found.in_words()
+
+
+def test_cells_of_which_nothing_alike_was_measured_have_no_time(tmp_path: Path) -> None:
+    known = [done("a", "weat", 0.01), done("b", "mleat", 2.0)]
+    found = estimate([planned("b", "weat"), planned("a", "mleat")], known, ResultStore(tmp_path), workers=1)
+    assert found is not None
+    assert found.in_words() == (
+        "2 cells to measure: how long is not known, because of 2 cells, whose method and model were not measured "
+        "together before"
+    )
 
 
 def test_nothing_recorded_tells_nothing(tmp_path: Path) -> None:
@@ -65,7 +75,7 @@ def test_texts_of_unknown_speed_are_told_and_not_guessed() -> None:
     text = Estimate(10, 100.0, 40, 10, texts=900, encoding=60.0, unknown=300).in_words()
     assert text == (
         "10 cells to measure: about 2 min, judging by 40 measured before, 60 s of it to encode 600 texts at the speed "
-        "recorded, without 300 texts of models whose speed is not recorded"
+        "recorded; beside that, an unknown time for 300 texts of models whose speed is not recorded"
     )
 
 
