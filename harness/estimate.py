@@ -44,7 +44,11 @@ class Estimate:
     def in_words(self) -> str:
         """Say how long, and how that is known; what nothing tells of is said to be unknown."""
         told, new = self.texts - self.unknown, self.cells - self.alike
-        missing = [f"{new:,} cells, whose method and model were not measured together before"] if new else []
+        missing = (
+            [f"{new:,} {'cells' if new > 1 else 'cell'}, whose method and model were not measured together before"]
+            if new
+            else []
+        )
         if self.unknown:
             missing.append(f"{self.unknown:,} texts of models whose speed is not recorded")
         beside = " and ".join(missing)

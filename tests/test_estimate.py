@@ -31,7 +31,7 @@ def test_a_cell_takes_as_long_as_the_typical_one_most_like_it(tmp_path: Path) ->
     assert found is not None
     assert found.seconds == pytest.approx((2.0 + 7.0 + 3 * OVERHEAD) / 2)
     assert (found.basis, found.alike) == (5, 2)
-    assert "an unknown time for 1 cells, whose method and model were not measured together before" in found.in_words()
+    assert "an unknown time for 1 cell, whose method and model were not measured together before" in found.in_words()
 
 
 def test_cells_of_which_nothing_alike_was_measured_have_no_time(tmp_path: Path) -> None:

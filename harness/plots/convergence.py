@@ -47,7 +47,7 @@ def figure(result: Result) -> Figure:
     axes.set_ylabel("combined effect size")
     axes.margins(y=0.15)
     axes.legend(frameon=False, fontsize=7.5, loc="best")
-    verdict = "" if result.labels["samples_enough"] == "yes" else f"; about {int(enough):,} samples are needed"
+    verdict = "" if result.labels["samples_enough"] == "yes" else f"\nabout {int(enough):,} samples are needed"
     axes.set_title(
         f"{cell_label(result)}: CES {final:.3f} ± {metrics['ces_error']:.3f}{verdict}", loc="left", fontsize=10
     )

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from harness.methods.ceat import measure
 from harness.methods.mlceat import measure as measure_levels
 from harness.plots import ceat_distribution, convergence, draw, eatmap
+from harness.plots.style import save
 from harness.result import Result
 from tests.methods.ceat_blocks import block_sets, inputs_of
 
@@ -89,3 +90,16 @@ def test_the_eat_map_of_many_samples_tells_how_many_show_its_pattern() -> None:
     title = f"{result.labels['pattern']} in {result.metrics['pattern_share']:.0%} of samples"
     assert title in texts(eatmap.figure(result))
     assert title in eatmap.eatmap_text(result)
+
+
+def test_long_names_break_a_title_in_place_of_being_cut_off(tmp_path: Path) -> None:
+    result = result_of(levels=True, samples=100)
+    result.factors.update(
+        {"model": "an-encoder-of-mine-with-a-long-name", "context": "corpus/comments-of-2024/window4"}
+    )
+    for module in (ceat_distribution, convergence, eatmap):
+        figure = module.figure(result)
+        said = texts(figure)
+        save(figure, tmp_path / "figure")
+        assert all(axes._left_title.get_window_extent().x1 <= figure.bbox.x1 for axes in figure.axes)
+        assert texts(figure).replace("\n", " ") == said.replace("\n", " ")
