@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,8 @@ from harness.runner import Encoders
 from harness.sweep import OVERWRITE, figures_wanted, measure_and_record
 from harness.tags import tag_cells
 from harness.tracking import Tracker, tracking_settings
+
+_P_NAME = re.compile(r"(.*?)p(_greater|_two_sided|)(_item|_stimulus|)")
 
 
 def run_single(config: Mapping[str, Any]) -> Result:
@@ -94,6 +97,15 @@ def _p(row: Mapping[str, Any], prefix: str) -> str:
     return format_p(0.0, log10_p) if log10_p < sys.float_info.min_10_exp else "<1e-307"
 
 
+def _text_of(name: str, metrics: Mapping[str, float]) -> str:
+    """Return a number of a result; a p-value that no computer can write, by its exponent."""
+    found = _P_NAME.fullmatch(name) if metrics[name] == 0 else None
+    log10_p = metrics.get(f"{found[1]}log10_p{found[3]}", 0.0) if found else 0.0
+    if found is None or log10_p >= sys.float_info.min_10_exp:
+        return f"{metrics[name]:.6g}"
+    return "below 1e-307" if found[2] else format_p(0.0, log10_p)
+
+
 def show_result(result: Result, folder: Path, *, known: bool) -> None:
     """Print a result as a small table of names and numbers."""
     console = Console()
@@ -104,10 +116,13 @@ def show_result(result: Result, folder: Path, *, known: bool) -> None:
     table.add_column()
     categories = result.tables.get("categories") or []
     in_table = tuple(f"{row['category']}." for row in categories)
-    for name, value in result.metrics.items():
+    chosen = f"_{factors.get('unit')}"  # d_item is d where texts are exchanged
+    for name in result.metrics:
         if (in_table and name.startswith(in_table)) or (categories and name.endswith(".share")):
             continue
-        table.add_row(name, f"{value:.6g}")
+        if name.endswith(chosen) and name.removesuffix(chosen) in result.metrics:
+            continue
+        table.add_row(name, _text_of(name, result.metrics))
     for name, text in result.labels.items():
         table.add_row(name, text)
     console.print(table, markup=False)
