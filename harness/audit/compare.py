@@ -103,8 +103,10 @@ def _check(table: pd.DataFrame, names: Sequence[str]) -> None:
 def _same_note(factors: Factors) -> list[str]:
     same = ", ".join(f"{name}={value}" for name, value in factors.constant.items() if value is not None)
     lines = [f"the same in all cells: {same}"] if same else []
-    if factors.along:
-        lines.append("; ".join(f"{name} changes only with {parent}" for name, parent in factors.along.items()))
+    followers: dict[str, list[str]] = {}
+    for name, parent in factors.along.items():
+        followers.setdefault(parent, []).append(name)
+    lines += [f"changing only with {parent}: {', '.join(names)}" for parent, names in followers.items()]
     return lines
 
 
