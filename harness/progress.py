@@ -53,6 +53,7 @@ def texts_bar(description: str, total: int | None) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
+    from rich.table import Column
     from rich.text import Text
 
     class Speed(ProgressColumn):
@@ -60,7 +61,8 @@ def texts_bar(description: str, total: int | None) -> Iterator[Advance]:
             return Text("" if task.speed is None else f"{task.speed:.0f} texts/s")
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Speed(), TimeRemainingColumn())
+    speed = Speed(table_column=Column(no_wrap=True))
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), speed, TimeRemainingColumn())
     with RichProgress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
         task = display.add_task(description, total=total)
         yield lambda done: display.advance(task, done)

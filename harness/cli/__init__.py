@@ -79,7 +79,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in {"-h", "--help", "help"}:
-        print(HELP.format(verbs="\n".join(f"  {verb:<11} {text}" for verb, text in VERBS.items())), flush=True)
+        from harness.cli.fold import folded
+
+        verbs = "\n".join(f"  {verb:<11}  {text}" for verb, text in VERBS.items())
+        print(folded(HELP.replace("{verbs}", verbs)), flush=True)
         return 0
     if arguments[0] in {"-V", "--version"}:
         from importlib import metadata

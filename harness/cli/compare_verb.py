@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.cli.fold import folded
 from harness.errors import HarnessError
 from harness.paths import runs_dir
 
@@ -34,8 +35,8 @@ def main(argv: list[str]) -> int:
     """Print a comparison; what stands beside the table goes to stderr where the format has no comments."""
     parser = argparse.ArgumentParser(
         prog="harness compare",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
+        description=folded(DESCRIPTION),
+        epilog=folded(EXAMPLES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--sweep", help="only the cells of this sweep; `last` is the one recorded last")

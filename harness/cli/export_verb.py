@@ -54,4 +54,6 @@ def main(argv: list[str]) -> int:
         sys.stdout.write(as_text(table, form))
     else:
         arguments.out.write_text(as_text(table, form), encoding="utf-8")
+    if arguments.out is not None:
+        print(f"{arguments.out}: {len(table):,} {'cell' if len(table) == 1 else 'cells'}", file=sys.stderr)
     return 0

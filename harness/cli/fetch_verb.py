@@ -15,6 +15,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="for programs")
     arguments = parser.parse_args(argv)
     from harness import assets
+    from harness.cli.ls_verb import print_listing
     from harness.sizes import size_text
 
     if arguments.name is None:
@@ -22,10 +23,15 @@ def main(argv: list[str]) -> int:
         if arguments.json:
             print(json.dumps(found, indent=1))
         else:
-            width = max(len(str(row["name"])) for row in found)
-            for row in found:
-                size = "here" if row["fetched"] else size_text(float(row["bytes"])) if row["bytes"] else ""
-                print(f"{row['name']:<{width}}  {size:>8}  {row['description']}")
+            sizes = [size_text(float(row["bytes"])) if row["bytes"] else "" for row in found]
+            print_listing(
+                {
+                    "name": row["name"],
+                    "size": "here" if row["fetched"] else size,
+                    "description": row["description"],
+                }
+                for row, size in zip(found, sizes, strict=True)
+            )
         return 0
     from harness.progress import bar
 

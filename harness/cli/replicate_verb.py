@@ -325,5 +325,6 @@ def _list(runs: Path) -> None:
         printed = str(numbers[name]) if name in numbers else ""
         table.add_row(name, printed, str(len(needs)), str(reasons.count(None)), text)
     console = Console()
-    console.width = max(console.width, 140)
+    if not console.is_terminal:
+        console.width = max(console.width, 140)
     console.print(table, markup=False)

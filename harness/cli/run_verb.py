@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.cli.fold import folded
 from harness.errors import HarnessError, did_you_mean
 from harness.foreign import refuse_foreign_code
 from harness.paths import conf_dir, user_conf_dir
@@ -64,7 +65,7 @@ exit codes: 0 all measured; 1 some cells failed (the others are recorded); 2 a m
 def main(argv: list[str]) -> int:
     """Compose and run; returns the exit code."""
     if any(argument in {"-h", "--help"} for argument in argv):
-        print(HELP)
+        print(folded(HELP))
         return 0
     argv = ["--help" if argument == "--hydra-help" else argument for argument in argv]
     # Hydra takes flags before overrides only; people write them anywhere.

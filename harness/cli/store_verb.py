@@ -64,7 +64,7 @@ def _encoder(store: BlockStore, prefix: str | None) -> str | None:
 def _ls(store: BlockStore, encoder: str | None) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("encoder", "model", "source"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", no_wrap=column == "encoder")
     for column in ("blocks", "size", "texts held", "texts encoded"):
         table.add_column(column, justify="right")
     for name in [encoder] if encoder else store.encoders():
@@ -78,7 +78,8 @@ def _ls(store: BlockStore, encoder: str | None) -> None:
         texts = f"{store.distinct_texts(name):,}", f"{store.texts_encoded(name):,}"
         table.add_row(name, model, "all", f"{blocks.total():,}", size_text(sizes.total()), *texts)
     console = Console(soft_wrap=False)
-    console.width = max(console.width, 140)
+    if not console.is_terminal:
+        console.width = max(console.width, 140)
     console.print(table, markup=False)
 
 

@@ -28,6 +28,8 @@ from harness.sweep import Outcome, Survey, survey
 
 _POLL_SECONDS = 0.25
 _WORTH_SAYING = 5.0
+_WIDE = 120
+"""Columns of a terminal that has room for how many texts each worker reads, beside the bar."""
 
 
 class SweepFailedError(Exception):
@@ -81,6 +83,8 @@ def _show_texts(folder: Path, progress: Progress, task: TaskID) -> None:
         return
     done, speed = sum(state.done for state in states), sum(state.done / max(state.seconds, 0.1) for state in states)
     said = "; ".join(state.description for state in states)
+    if progress.console.width < _WIDE:
+        said = ", ".join(dict.fromkeys(state.description.split(":")[0] for state in states))
     total = sum(state.total for state in states)
     progress.update(task, visible=True, completed=done, total=total, detail=f"{said}, {speed:.0f} texts/s")
 

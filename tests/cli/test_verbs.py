@@ -8,16 +8,20 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from harness.cli import main
 from harness.cli.single import show_result
+from harness.cli.ui_verb import runs_page
 from harness.methods import METHODS
 from harness.paths import conf_dir
 from harness.result import COLUMNS, Result
 from harness.stimuli.yaml_file import read_yaml
+from harness.tracking import Tracker, tracking_settings
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -317,3 +321,45 @@ def test_a_sweep_names_the_commands_that_read_it(cli: Cli, own: list[str]) -> No
     sweep = err.partition("sweep ")[2].partition(":")[0]
     assert f"harness compare --sweep {sweep}" in err
     assert f"harness audit {sweep}" in err
+
+
+def test_what_the_chosen_unit_repeats_is_printed_once_and_an_unwritable_p_by_its_exponent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factors = {"method": "ceat", "test": "c6", "model": "m", "unit": "item"}
+    one = {"d": 1.3, "p": 0.0, "log10_p": -1409.27, "p_greater": 0.0}
+    metrics = {**one, **{f"{name}_item": value for name, value in one.items()}, "p_stimulus": 0.001}
+    show_result(Result("0" * 64, "finished", {}, factors, metrics=metrics), tmp_path, known=False)
+    out = capsys.readouterr().out
+    assert re.search(r"^ +p  1e-1409 *$", out, re.M)
+    assert re.search(r"^ +p_greater  below 1e-307 *$", out, re.M)
+    assert "_item" not in out
+    assert "p_stimulus" in out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["compare", "--help"], ["fetch"]])
+def test_texts_fit_a_terminal_of_80_columns(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    with suppress(SystemExit):
+        main(arguments)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+    assert len(shown) > 20
+    assert not [line for line in shown if len(line) > 80 and not line.startswith("  harness ")]
+
+
+def test_an_export_says_how_many_cells_it_wrote(cli: Cli, own: list[str], runs: Path, tmp_path: Path) -> None:
+    cli("run", *own)
+    status, out, err = cli("export", "--runs", runs, "--out", tmp_path / "t.csv")
+    assert (status, out, err) == (0, "", f"{tmp_path / 't.csv'}: 1 cell\n")
+
+
+def test_the_ui_opens_on_the_runs_of_the_experiment(tmp_path: Path) -> None:
+    settings = tracking_settings({"name": "mlflow", "experiment": "mine"}, tmp_path)
+    assert settings is not None
+    assert runs_page(settings) == ""
+    number = Tracker(settings).experiment_id
+    assert runs_page(settings) == f"#/experiments/{number}/runs"
