@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from harness.audit.frequency import Frequencies
 from harness.audit.rates import LEVELS, Rate, rate
 from harness.audit.redraw import matched_in_words
-from harness.audit.stored_pools import Block, StoredPool, designs_of, stored_pools
+from harness.audit.stored_pools import Block, StoredPool, designs_of, pools_in_words, stored_pools
 from harness.options import StatsOptions
 from harness.result import Result
 from harness.stats.ceat_kernel import Drawn, ceat_samples, sample_indices
@@ -116,7 +116,7 @@ def text_calibration(
         drawn += [pools[key] for key in dict.fromkeys(key for key, _ in designs)]
         number += len(designs)
     matched = matched_in_words([one.pool for one in drawn], frequencies, bands, number) if drawn else []
-    sources = list(dict.fromkeys(one.in_words() for one in drawn))
+    sources = pools_in_words(drawn)
     scored = [result for result in results if has_scores(result)]
     if scored:
         rows += _lpbs_rows(scored, draws=draws, seed=seed)

@@ -11,6 +11,7 @@ from harness.audit.calibration import calibration
 from harness.audit.calibration_section import calibration_section, texts_in_words
 from harness.audit.frequency import Bands, Frequencies, load_frequencies, widened
 from harness.audit.redraw import Pool, matched_in_words
+from harness.audit.stored_pools import StoredPool, pools_in_words
 from harness.audit.text_calibration import (
     EFFECT,
     LPBS_ITEM,
@@ -95,6 +96,17 @@ def test_the_report_names_words_that_could_not_be_matched() -> None:
     assert pool.design("m", used) is not None
     assert any("rare one" in line for line in matched_in_words([pool], RANKED, 3, 1))
     assert "not by frequency" in matched_in_words([pool], None, 3, 1)[0]
+
+
+def test_pools_of_one_size_are_one_line_whatever_their_pooling() -> None:
+    pool = Pool(WORDS, frequencies=None, bands=1)
+    keys = [(model, "bare", "word", how, "last", "None") for model in ("b", "a") for how in ("mean", "first")]
+    few = Pool(WORDS[:9], frequencies=None, bands=1)
+    small = StoredPool(("a", "templates/seat", "word", "mean", "last", "None"), few, ())
+    assert pools_in_words([*(StoredPool(key, pool, ()) for key in keys), small]) == [
+        "0 names and 60 words that the sweep has encoded in their texts: bare (a and b)",
+        "0 names and 9 words that the sweep has encoded in their texts: templates/seat (a)",
+    ]
 
 
 def null_sets(rng: np.random.Generator, *, words: int = 8, texts: int = 30, dim: int = 40) -> list[list[np.ndarray]]:
