@@ -44,23 +44,22 @@ class Estimate:
     def in_words(self) -> str:
         """Say how long, and how that is known; what nothing tells of is said to be unknown."""
         told, new = self.texts - self.unknown, self.cells - self.alike
-        missing = (
-            [f"{new:,} {'cells' if new > 1 else 'cell'}, whose method and model were not measured together before"]
-            if new
-            else []
-        )
-        if self.unknown:
-            missing.append(f"{self.unknown:,} texts of models whose speed is not recorded")
-        beside = " and ".join(missing)
         start = f"{self.cells:,} cells to measure: "
         if not self.alike and not told:
-            return f"{start}how long is not known, because of {beside}"
+            encoding = f"; {self.unknown:,} texts are to be encoded" if self.unknown else ""
+            return f"{start}how long is not known, as none of their method and model was measured before{encoding}"
         parts = [f"{start}about {duration(self.seconds)}"]
         if self.alike:
             parts.append(f"judging by {self.basis:,} measured before")
         if told:
             parts.append(f"{duration(self.encoding)} of it to encode {told:,} texts at the speed recorded")
-        return ", ".join(parts) + (f"; beside that, an unknown time for {beside}" if missing else "")
+        missing = []
+        if new:
+            missing.append(f"{new:,} of the cells, as none of their method and model was measured before")
+        if self.unknown:
+            missing.append(f"{self.unknown:,} texts of models whose speed is not recorded")
+        beside = f"; beside that, an unknown time for {', and for '.join(missing)}" if missing else ""
+        return ", ".join(parts) + beside
 
 
 def duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,17 +32,18 @@ def test_a_cell_takes_as_long_as_the_typical_one_most_like_it(tmp_path: Path) ->
     assert found is not None
     assert found.seconds == pytest.approx((2.0 + 7.0 + 3 * OVERHEAD) / 2)
     assert (found.basis, found.alike) == (5, 2)
-    assert "an unknown time for 1 cell, whose method and model were not measured together before" in found.in_words()
+    assert (
+        "an unknown time for 1 of the cells, as none of their method and model was measured before" in found.in_words()
+    )
 
 
 def test_cells_of_which_nothing_alike_was_measured_have_no_time(tmp_path: Path) -> None:
     known = [done("a", "weat", 0.01), done("b", "mleat", 2.0)]
     found = estimate([planned("b", "weat"), planned("a", "mleat")], known, ResultStore(tmp_path), workers=1)
     assert found is not None
-    assert found.in_words() == (
-        "2 cells to measure: how long is not known, because of 2 cells, whose method and model were not measured "
-        "together before"
-    )
+    text = "2 cells to measure: how long is not known, as none of their method and model was measured before"
+    assert found.in_words() == text
+    assert replace(found, texts=9, unknown=9).in_words() == f"{text}; 9 texts are to be encoded"
 
 
 def test_nothing_recorded_tells_nothing(tmp_path: Path) -> None:
