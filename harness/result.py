@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -133,6 +133,11 @@ class ResultStore:
     def broken(self) -> list[Path]:
         """Return the result files that cannot be read; their cells are measured again when asked for."""
         return [path for path in sorted(self.root.glob("*/result.json")) if _read(path) is None]
+
+    def unreadable(self, results: Iterable[Result]) -> list[str]:
+        """Return the folders whose result files cannot be read, beside the results that can."""
+        known = {self.folder(result.fingerprint).name for result in results}
+        return sorted({path.parent.name for path in self.root.glob("*/result.json")} - known)
 
     def find(self, prefix: str) -> Result:
         """Return the one result whose fingerprint begins with ``prefix``."""

@@ -97,7 +97,8 @@ class CategorySet(Described):
         own = tuple(range(len(self.categories)))
         if not 0 <= count < math.factorial(len(own)):
             raise HarnessError(
-                f"context.shuffles={count}: {self.name} has {math.factorial(len(own)) - 1} orders beside its own."
+                f"context.shuffles={count}: {self.name} has {math.factorial(len(own)) - 1} orders beside its own; "
+                "0 draws none."
             )
         rng, found = Random(seed), dict.fromkeys([own])
         while len(found) <= count:
