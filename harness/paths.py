@@ -34,6 +34,16 @@ def user_conf_dir() -> Path | None:
     return Path(value).expanduser().resolve() if value else None
 
 
+def config_files(group: str) -> dict[str, Path]:
+    """Return the files of a Hydra group by name: the shipped ones and a user's."""
+    user = user_conf_dir()
+    files: dict[str, Path] = {}
+    for root in [conf_dir(), *([user] if user else [])]:
+        for path in sorted((root / group).glob("*.yaml")):
+            files.setdefault(path.stem, path)
+    return files
+
+
 def writable(folder: Path) -> Path:
     """Make a folder if need be and return it; one sentence if nothing can be written there."""
     try:
