@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.paths import replacing
+from harness.files import replacing
 
 SUFFIX = ".safetensors"
 TEMPORARY = ".writing-"

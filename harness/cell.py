@@ -59,8 +59,8 @@ class Cell:
     ``texts`` is the digest of every text that a contextual model reads for it, ``supply`` tells which stimuli have
     texts. ``unmet`` is set when the test has no such variant, or the context source too few texts to carry it: the cell
     then stands in a sweep as skipped, with this reason. ``pairs`` are the sentences of a method that measures
-    probabilities. ``poles`` are the concepts between which a ``subspace`` is
-    found, read without context; None where nothing is projected.
+    probabilities. ``poles`` are the concepts between which a ``subspace`` is found, read without context; None where
+    nothing is projected.
     """
 
     model: dict[str, Any]
@@ -112,74 +112,37 @@ class Cell:
         stats.check()
         if config["seed"] < 0:
             raise HarnessError(f"seed={config['seed']}: must be 0 or more.")
-        reference, stimuli = _test_reference(config["test"]), config["paths"].get("stimuli")
-        unmet = None
-        try:
-            test = load_test(reference, target=config["target"], stimuli=stimuli)
-        except NoVariantError as error:
-            test, unmet = load_test(reference, stimuli=stimuli), str(error)
-        if holds_images(test):
-            if is_shared_space(config["model"]):
-                test = with_images(test, config["paths"].get("images"))
-            else:
-                unmet = unmet or (
-                    f"{test.name} holds images, and {config['model']['name']} has vectors of words alone: choose a "
-                    "model of images and texts, such as clip-vit-b-32"
-                )
+        test, unmet = _test(config)
         spec = method_spec(config["method"]["name"], association=config["association"]["name"])
         poles = _poles(config, test) if spec.poles or config["association"]["name"] == "projection" else None
         if spec.name == "valnorm" and isinstance(test, ValenceTest) and poles is not None:
             test = _rated(config, test, poles)
         static, shared = is_static(config["model"]), is_shared_space(config["model"])
-        sentence = config["encoding"] == "sentence"
-        context = texts = unit = supply = pairs = None
-        if spec.pairs and not static:
-            source = _source(config, test)
-            context = source.label
-            try:
-                adjectives = stats.lpbs_attributes == "adjectives"
-                least, share = _enough(spec, stats)
-                pairs = pair_supply(source, dict(slots(test)), adjectives=adjectives, least=least, share=share)
-                texts, unit = pairs.digest, config["unit"] if pairs.sentences > 1 else None
-            except HarnessError as error:
-                unmet = unmet or str(error)
         vectors = not static and not spec.pairs
-        if vectors:
-            source = _source(config, test)
-            context = source.label
-            try:
-                least, share = _enough(spec, stats)
-                supply = text_supply(source, dict(slots(test)), least=least)
-                unmet = unmet or supply.unmet(share=share)
-                concepts = list(supply.kept.values())
-                texts = texts_digest(source, concepts)
-                by_item = spec.items and spec.test_kind != "valence" and most_contexts(source, concepts) > 1
-                unit = config["unit"] if by_item else None
-            except HarnessError as error:
-                unmet = unmet or str(error)
+        read = _Texts() if static else _texts(config, test, spec, stats)
+        layered, encoding = vectors and not shared, config["encoding"]
         return cls(
             model=dict(config["model"]),
             test=test,
             method=config["method"]["name"],
             target=config["target"],
-            context=context,
+            context=read.context,
             association=config["association"]["name"],
-            encoding=None if spec.pairs or shared else "sentence" if sentence else "word" if vectors else None,
-            pooling=config["pooling"] if vectors and not sentence and not shared else None,
-            layer=_layer(config["layer"], config["model"].get("layers"), profile=spec.profile)
-            if vectors and not shared
-            else None,
+            # Static vectors have one encoding; asked for the other, the cell says so instead of ignoring it.
+            encoding=encoding if layered or (static and not spec.pairs and encoding == "sentence") else None,
+            pooling=config["pooling"] if layered and encoding == "word" else None,
+            layer=_layer(config["layer"], config["model"].get("layers"), profile=spec.profile) if layered else None,
             postprocess=_postprocess(config["model"]) if vectors else None,
-            unit=unit,
-            missing=config["missing"] if not vectors or (supply is not None and supply.short) else None,
+            unit=read.unit,
+            missing=config["missing"] if not vectors or (read.supply is not None and read.supply.short) else None,
             unequal=config["unequal"],
             stats=stats,
             seed=config["seed"],
             config=dict(config),
-            texts=texts,
-            unmet=unmet,
-            supply=supply,
-            pairs=pairs,
+            texts=read.digest,
+            unmet=unmet or read.unmet,
+            supply=read.supply,
+            pairs=read.pairs,
             poles=poles,
             subspace=SubspaceOptions.from_config(config["association"]) if poles else None,
         )
@@ -248,10 +211,60 @@ class Cell:
         return str(dtype) if vectors and dtype != "float32" else None
 
 
-def _enough(spec: MethodSpec, stats: StatsOptions) -> tuple[int, float]:
-    """Return how many texts a stimulus needs, and which share of a set's stimuli have to have so many."""
+def _test(config: Mapping[str, Any]) -> tuple[Test, str | None]:
+    """Return the test of a config, and why it cannot be measured: no such variant, or images for a model of words."""
+    reference, stimuli = _test_reference(config["test"]), config["paths"].get("stimuli")
+    unmet = None
+    try:
+        test = load_test(reference, target=config["target"], stimuli=stimuli)
+    except NoVariantError as error:
+        test, unmet = load_test(reference, stimuli=stimuli), str(error)
+    if not holds_images(test):
+        return test, unmet
+    if is_shared_space(config["model"]):
+        return with_images(test, config["paths"].get("images")), unmet
+    words = (
+        f"{test.name} holds images, and {config['model']['name']} has vectors of words alone: choose a model of images "
+        "and texts, such as clip-vit-b-32"
+    )
+    return test, unmet or words
+
+
+@dataclass
+class _Texts:
+    """What a model reads for a cell, as far as there is any; ``unmet`` says why it does not carry the test."""
+
+    context: str | None = None
+    digest: str | None = None
+    unit: str | None = None
+    supply: Supply | None = None
+    pairs: PairSupply | None = None
+    unmet: str | None = None
+
+
+def _texts(config: Mapping[str, Any], test: Test, spec: MethodSpec, stats: StatsOptions) -> _Texts:
+    """Return the texts that a contextual model reads: sentences with two stimuli, or each stimulus in context."""
+    source, concepts = _source(config, test), dict(slots(test))
+    read = _Texts(source.label)
+    # How many texts a stimulus needs, and which share of a set's stimuli have to have so many.
     least = stats.ceat_min_contexts if spec.uses("ceat_min_contexts") else 1
-    return least, stats.ceat_min_share if spec.uses("ceat_min_share") else 0.0
+    share = stats.ceat_min_share if spec.uses("ceat_min_share") else 0.0
+    try:
+        if spec.pairs:
+            adjectives = stats.lpbs_attributes == "adjectives"
+            read.pairs = pair_supply(source, concepts, adjectives=adjectives, least=least, share=share)
+            read.digest = read.pairs.digest
+            read.unit = config["unit"] if read.pairs.sentences > 1 else None
+        else:
+            read.supply = text_supply(source, concepts, least=least)
+            read.unmet = read.supply.unmet(share=share)
+            kept = list(read.supply.kept.values())
+            read.digest = texts_digest(source, kept)
+            by_item = spec.items and spec.test_kind != "valence" and most_contexts(source, kept) > 1
+            read.unit = config["unit"] if by_item else None
+    except HarnessError as error:
+        read.unmet = read.unmet or str(error)
+    return read
 
 
 def slots(test: Test) -> Iterator[tuple[str, Concept]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.cell import Cell
 from harness.errors import HarnessError
-from harness.result import write_atomically
+from harness.files import write_atomically
 
 VERSION = 1
 

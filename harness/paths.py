@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import secrets
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
 
 from harness.errors import HarnessError
 
@@ -38,6 +34,16 @@ def user_conf_dir() -> Path | None:
     return Path(value).expanduser().resolve() if value else None
 
 
+def config_files(group: str) -> dict[str, Path]:
+    """Return the files of a Hydra group by name: the shipped ones and a user's."""
+    user = user_conf_dir()
+    files: dict[str, Path] = {}
+    for root in [conf_dir(), *([user] if user else [])]:
+        for path in sorted((root / group).glob("*.yaml")):
+            files.setdefault(path.stem, path)
+    return files
+
+
 def writable(folder: Path) -> Path:
     """Make a folder if need be and return it; one sentence if nothing can be written there."""
     try:
@@ -52,20 +58,3 @@ def writable(folder: Path) -> Path:
 def runs_dir(given: str | Path | None = None) -> Path:
     """Return where runs leave their files: the argument, ``HARNESS_RUNS``, or ``runs`` here."""
     return Path(given or os.environ.get("HARNESS_RUNS") or "runs").expanduser().resolve()
-
-
-@contextmanager
-def replacing(path: Path, *, prefix: str = ".", binary: bool = False) -> Iterator[IO[Any]]:
-    """Open a temporary file beside ``path`` that takes its place once all is written.
-
-    A killed process leaves the old file or the new one. The file has the permissions of any other, as the umask says:
-    those of ``tempfile`` are for its owner alone, and runs are shared by the people of a project.
-    """
-    temporary = path.with_name(f"{prefix}{path.name}.{secrets.token_hex(6)}")
-    try:
-        with temporary.open("xb") if binary else temporary.open("x", encoding="utf-8") as file:
-            yield file
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

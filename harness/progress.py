@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
+
+from harness.files import write_atomically
 
 Advance = Callable[[int], None]
 
@@ -97,9 +98,7 @@ def written_to(path: Path, *, every: float = 0.2) -> Progress:
 
         def write(*, finished: bool = False) -> None:
             state = TextState(description, total or 0, done, time.monotonic() - started, finished)
-            temporary = path.with_name(f".{path.name}.{os.getpid()}")
-            temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
-            temporary.replace(path)
+            write_atomically(path, json.dumps(asdict(state)))
 
         def advance(more: int) -> None:
             nonlocal done, last

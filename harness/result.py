@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness.errors import HarnessError, did_you_mean
-from harness.paths import replacing
+from harness.files import write_atomically
 
 Status = Literal["finished", "failed", "skipped"]
 
@@ -160,9 +160,3 @@ def _read(path: Path) -> Result | None:
         return Result(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text to a temporary name and rename it once: a killed process leaves the old file or the new one."""
-    with replacing(path) as file:
-        file.write(text)

@@ -28,7 +28,7 @@ from harness.blockfile import (
     write_block,
 )
 from harness.contexts import Contexts
-from harness.result import write_atomically
+from harness.files import write_atomically
 
 ROWS = "contexts"
 """The tensor that holds the digest of the text behind every row."""

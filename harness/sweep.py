@@ -18,10 +18,11 @@ from harness.cell import Cell, compatible, fingerprint
 from harness.contextual import TextCount, TextTally, wanted_layers
 from harness.errors import HarnessError
 from harness.estimate import Estimate, estimate
+from harness.files import write_atomically
 from harness.frozen import FrozenPlan
 from harness.options import one_of
 from harness.progress import written_to
-from harness.result import Result, ResultStore, write_atomically
+from harness.result import Result, ResultStore
 from harness.runner import Encoders, run
 from harness.tags import checked_tag, tag_cells
 from harness.tracking import Tracker, TrackingSettings, tracking_settings

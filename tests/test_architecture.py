@@ -1,4 +1,4 @@
-"""The rules of DESIGN.md on who may import what, read from the source."""
+"""The rules of CONTRIBUTING.md on who may import what, read from the source."""
 
 from __future__ import annotations
 

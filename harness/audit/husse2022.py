@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from harness.audit.availability import config_file
 from harness.audit.meeting import Met
 from harness.audit.needs import Need, needs_of, own_numbers
 from harness.audit.paper_grid import OURS, PUBLISHED, Entry
@@ -19,6 +18,7 @@ from harness.audit.runtimes import REPEATS, runtime
 from harness.audit.vocabulary import retained
 from harness.config import ModelConfig
 from harness.errors import HarnessError
+from harness.paths import config_files
 from harness.published import load_published
 from harness.stimuli.yaml_file import read_yaml
 
@@ -249,7 +249,7 @@ def _figure2(_: Sequence[Met], settings: Settings) -> Output:
     found, entries, notes = [], [], []
     targets = {str(row["test"]): str(row["variant"]) for row in _main_rows().to_dict("records")}
     for name in settings.models or ("bert-base-uncased",):
-        path = config_file("model", name)
+        path = config_files("model").get(name)
         if path is None:
             raise HarnessError(f"There is no config for model {name}; `harness ls models` lists them.")
         model = {**asdict(ModelConfig()), **read_yaml(path)}

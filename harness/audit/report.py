@@ -17,8 +17,9 @@ from harness.audit.methods_text import cited, methods_section, references
 from harness.audit.page import Entry, Link, image, page, paragraphs, table
 from harness.audit.recorded import QUESTION
 from harness.audit.robustness import Audit, share, summary
+from harness.files import write_atomically
 from harness.natural import natural_key
-from harness.result import Result, ResultStore, write_atomically
+from harness.result import Result, ResultStore
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

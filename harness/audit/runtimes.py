@@ -32,7 +32,7 @@ def runtime(config: Mapping[str, Any], *, runs: Path, repeats: int = REPEATS) ->
     Vectors of texts come from the store, so that encoding them is not counted, as in the paper. The probabilities of
     LPBS are computed anew each time, with the model opened for it.
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     cell = Cell.from_config(config)
     seconds = []

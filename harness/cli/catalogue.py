@@ -9,21 +9,14 @@ from typing import Any
 
 from harness.errors import HarnessError, did_you_mean
 from harness.methods import METHODS
-from harness.paths import conf_dir, user_conf_dir
+from harness.paths import config_files
 from harness.stimuli import load_test, read_test, test_names
 from harness.stimuli.yaml_file import read_yaml
 
 KINDS = ("models", "tests", "methods", "experiments", "stats")
 
-
-def config_files(group: str) -> dict[str, Path]:
-    """Return the files of a Hydra group by name: the shipped ones and a user's."""
-    user = user_conf_dir()
-    files: dict[str, Path] = {}
-    for root in [conf_dir(), *([user] if user else [])]:
-        for path in sorted((root / group).glob("*.yaml")):
-            files.setdefault(path.stem, path)
-    return files
+GROUPS = {"models": "model", "experiments": "experiment", "stats": "stats"}
+"""The kinds that are files of a Hydra group, and the group."""
 
 
 def kind_named(name: str) -> str:
@@ -43,7 +36,7 @@ def rows(kind: str) -> list[dict[str, Any]]:
             {"name": spec.name, "measures": spec.summary, "papers": ", ".join(spec.papers), "tests": spec.test_kind}
             for spec in METHODS.values()
         ]
-    group = {"models": "model", "experiments": "experiment", "stats": "stats"}[kind]
+    group = GROUPS[kind]
     found = []
     for name, path in config_files(group).items():
         data = read_yaml(path)
@@ -83,7 +76,7 @@ def details(kind: str, name: str, *, target: str | None = None) -> dict[str, Any
         if name not in known:
             raise HarnessError(f"There is no method named {name!r}.{did_you_mean(name, known)}")
         return known[name]
-    group = {"models": "model", "experiments": "experiment", "stats": "stats"}[kind]
+    group = GROUPS[kind]
     files = config_files(group)
     if name not in files:
         raise HarnessError(f"There is no {group} named {name!r}.{did_you_mean(name, files)}")

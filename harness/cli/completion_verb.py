@@ -40,7 +40,8 @@ def complete(words: list[str]) -> list[str]:
     """Return what the last word of a command line may become."""
     from harness.cell import CHOICES
     from harness.cli import VERBS
-    from harness.cli.catalogue import KINDS, config_files
+    from harness.cli.catalogue import KINDS
+    from harness.paths import config_files
     from harness.stimuli import test_names
 
     *before, last = words or [""]
@@ -50,7 +51,7 @@ def complete(words: list[str]) -> list[str]:
         return [kind for kind in KINDS if kind.startswith(last)]
     if before[0] == "show" and len(before) == 1:
         return [kind for kind in ("test", "model", "method", "experiment", "stats") if kind.startswith(last)]
-    groups = ("model", "method", "context", "association", "stats", "tracking", "experiment")
+    groups = ("model", "method", "context", "association", "stats", "lexicon", "tracking", "experiment")
     if before[0] == "show" and len(before) == 2:
         options = test_names() if before[1] == "test" else list(config_files(before[1]))
         return [name for name in options if name.startswith(last)]

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.errors import HarnessError, did_you_mean
-from harness.paths import runs_dir
+from harness.paths import config_files, runs_dir
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +81,6 @@ def main(argv: list[str]) -> int:
 def _check(stand_ins: StandIns, overrides: Sequence[str]) -> None:
     """Raise one sentence where a name is unknown: it is a mistake, and no reason why a cell cannot be run."""
     from harness.audit.meeting import composer
-    from harness.cli.catalogue import config_files
     from harness.cli.run_verb import sentence
     from harness.corpus.manifest import corpora_dir, find_corpus
 

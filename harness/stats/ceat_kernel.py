@@ -381,7 +381,7 @@ def _processors() -> int:
 
 def _run(work: Callable[[range], None], samples: int, *, bytes_a_sample: int, workers: int | None) -> None:
     """Call ``work`` on ranges of chunk starts that cover all samples, one range a thread."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     if workers is not None and workers < 1:
         raise OptionError(f"workers={workers} must be at least 1.")

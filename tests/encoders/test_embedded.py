@@ -8,10 +8,11 @@ import json
 import numpy as np
 import pytest
 
+from harness.audit.frequency import load_frequencies
 from harness.encoders import StaticEncoder, open_static
 from harness.paths import stimuli_dir
 from harness.stimuli import all_words, load_test
-from tools.build_vectors import stimuli_with_spellings
+from tools.build_vectors import keys_of, listed_with_spellings, stimuli_with_spellings
 
 NAMES = ("googlenews", "glove-6b-100d")
 
@@ -48,6 +49,16 @@ def test_every_stimulus_has_a_vector_or_is_listed_as_missing(name, tmp_path):
     lookup = embedded(name, tmp_path).lookup(sorted(fallbacks), fallbacks=fallbacks)
     assert sorted(lookup.missing) == about(name)["missing"]
     assert lookup.zero == ()
+
+
+def test_no_word_is_shipped_that_building_again_would_leave_out(name):
+    shipped = {word for source in about(name)["sources"] for word in source["words"]}
+    assert shipped <= keys_of(stimuli_with_spellings())
+
+
+def test_the_words_of_concepts_that_glove_knows_have_a_rank(tmp_path):
+    known = {word for source in about("glove-6b-100d")["sources"] for word in source["words"]}
+    assert set(load_frequencies("glove-6b", runs=tmp_path).ranks) == known & keys_of(listed_with_spellings())
 
 
 def test_google_news_is_cased_and_glove_is_not(tmp_path):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.paths import replacing
+from harness.files import replacing
 from harness.result import Result, ResultStore
 
 
