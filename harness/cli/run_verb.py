@@ -142,7 +142,10 @@ def _with_plan(argv: list[str]) -> list[str]:
         path = value if equals else next(rest, "")
         if not path:
             raise HarnessError("--plan needs a file: --plan FILE.json.")
-        kept.append(f"hydra.sweeper.plan='{Path(path).expanduser().resolve()}'")
+        from hydra.core.override_parser.types import Quote, QuotedString
+
+        plan = QuotedString(text=str(Path(path).expanduser().resolve()), quote=Quote.single)
+        kept.append(f"hydra.sweeper.plan={plan.with_quotes()}")
     return kept
 
 
@@ -167,7 +170,7 @@ def _foreign_folders(argv: list[str]) -> list[Path]:
 
 def sentence(error: Exception) -> Exception:
     """Turn what Hydra raises for a user's mistake into one sentence; a defect stays as it is."""
-    from hydra.errors import HydraException, MissingConfigException
+    from hydra.errors import HydraException, MissingConfigException, OverrideParseException
     from omegaconf.errors import OmegaConfBaseException
 
     seen: list[BaseException] = [error]
@@ -198,6 +201,13 @@ def sentence(error: Exception) -> Exception:
         if "key type 'NoneType'" in first:
             first = 'YAML reads the key null as nothing: write it in quotes, as in "null": exact.'
         return HarnessError(f"{key or 'config'}: {first}")
+    if isinstance(error, OverrideParseException):
+        return HarnessError(
+            f"{error.override}: is not a KEY=VALUE that can be read; a value with quotes, commas, brackets or colons "
+            "stands in quotes of its own, as in 'model.path=\"a, b.txt\"'."
+        )
+    if isinstance(error, ValueError) and str(error).startswith("Config group override must be a string"):
+        return HarnessError("A group such as model, test, method or stats takes a name, not null.")
     if isinstance(error, HydraException):
         lines = [line for line in str(error).splitlines() if line.strip()]
         if lines[0].startswith("Ambiguous value"):
