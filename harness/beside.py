@@ -57,8 +57,9 @@ def printed_beside(result: Result, table: pd.DataFrame) -> dict[str, Printed]:
     A row belongs to a cell if test and method agree, and every key of its ``choice`` that is a factor. The values of
     other keys stand before the statistic's name (``group=AF;task=emergent`` and ``accuracy``:
     ``AF.emergent.accuracy``). A cell that measures several categories at once has the row's test before the name
-    (``age.d``), and must combine the same categories. Where the table speaks of several models or variants, that must
-    agree too; a table of one model is set beside any. Of several rows for one number the first counts.
+    (``age.d``), and must combine the same categories; a row without a test is of every cell of its method. Where the
+    table speaks of several models or variants, that must agree too; a table of one model is set beside any. Of several
+    rows for one number the first counts.
     """
     methods = SAME_LEVEL_1 if result.factors["method"] in SAME_LEVEL_1 else {result.factors["method"]}
     named: list[tuple[str, Any]] = []
@@ -70,7 +71,7 @@ def printed_beside(result: Result, table: pd.DataFrame) -> dict[str, Printed]:
     named = [
         (name, row)
         for name, row in named
-        if row["test"] == result.factors["test"] or f"{row['test']}.d" in result.metrics
+        if row["test"] in {"", result.factors["test"]} or f"{row['test']}.d" in result.metrics
     ]
     if several_models:
         named = [(name, row) for name, row in named if row["model"] == result.factors["model"]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.balance import drawn
+from harness.balance import drawn, evened
 from harness.cell import Cell
 from harness.contexts.mixed import part_of_source
 from harness.contexts.sources import BareSource, ContextSource
@@ -256,19 +256,8 @@ def _kept_stimuli(
     result.notes += [cell.supply.complaint(slot) + "." for slot in short] if cell.supply else []
     kept = {slot: list(concept.words) for slot, concept in cell.concepts.items()}
     lost = {slot: list(short.get(slot, ())) for slot in concepts}
-    for left, right in (("X", "Y"), ("A", "B")):
-        if left not in kept or right not in kept:
-            continue
-        balanced = cell.missing == "drop_balanced" and (lost[left] or lost[right])
-        if balanced or (cell.unequal == "downsample" and left == "X"):
-            size = min(len(kept[left]), len(kept[right]))
-            for slot in (left, right):
-                words = kept[slot]
-                kept[slot] = [words[i] for i in drawn(len(words), size, seed=cell.seed)]
-                gone = [word for word in words if word not in set(kept[slot])]
-                lost[slot] += gone
-                if gone:
-                    result.notes.append(f"Left out of {slot} to even the sets: {', '.join(gone)}.")
+    even = evened(kept, lost, result.notes, missing=cell.missing, unequal=cell.unequal, seed=cell.seed)
+    kept |= {slot: [kept[slot][place] for place in places] for slot, places in even.items()}
     return kept, lost
 
 

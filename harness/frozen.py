@@ -60,11 +60,12 @@ class FrozenPlan:
         return plan
 
     def beside(self, asked: Iterable[str]) -> dict[str, Any]:
-        """Return how a sweep compares: cells planned, those it adds, those it leaves out."""
+        """Return how a sweep compares: cells planned, those it adds (and which), those it leaves out."""
         cells = set(asked)
         return {
             "hash": self.hash,
             "planned": len(self.fingerprints),
             "added": len(cells - self.fingerprints),
             "left_out": len(self.fingerprints - cells),
+            "added_cells": sorted(cells - self.fingerprints),
         }

@@ -99,7 +99,8 @@ def _read_csv(path: Path, word: str, rating: str, changed: int) -> dict[str, flo
                 f"It has {', '.join(columns) or 'no head line'}."
             )
     ratings: dict[str, float] = {}
-    for number, row in enumerate(rows, start=2):
+    for row in rows:
+        number = rows.line_num
         stimulus = (row[word] or "").strip()
         value = _number(row[rating])
         if value is None:

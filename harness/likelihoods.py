@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.balance import drawn
+from harness.balance import evened
 from harness.cell import Cell
 from harness.contexts import PairContext
 from harness.contexts.context import ATTRIBUTES, TARGETS
@@ -171,15 +171,9 @@ def _known_words(
             share = f"{len(kept[slot]) - len(several)} of {len(concepts[slot].words)}"
             result.notes.append(f"Reduced to the vocabulary of {scorer.name}: {share} stimuli of {slot} are left.")
             _remove(slot, several, kept, lost)
-    balance = cell.missing == "drop_balanced" and (lost["X"] or lost["Y"])
-    if balance or cell.unequal == "downsample":
-        size = min(len(kept[slot]) for slot in TARGETS)
-        for slot in TARGETS:
-            chosen = {kept[slot][place] for place in drawn(len(kept[slot]), size, seed=cell.seed).tolist()}
-            extra = [word for word in kept[slot] if word not in chosen]
-            if extra:
-                result.notes.append(f"Left out of {slot} to even the sets: {', '.join(extra)}.")
-                _remove(slot, extra, kept, lost)
+    targets = {slot: kept[slot] for slot in TARGETS}
+    even = evened(targets, lost, result.notes, missing=cell.missing, unequal=cell.unequal, seed=cell.seed)
+    kept |= {slot: [kept[slot][place] for place in places] for slot, places in even.items()}
     for slot, words in kept.items():
         least = 1 if slot in TARGETS else 2
         if len(words) < least:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError, did_you_mean
+from harness.natural import natural_key
 from harness.paths import stimuli_dir
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ KEY_COLUMNS = COLUMNS[: COLUMNS.index("value")]
 
 def published_tables() -> list[str]:
     """Return the names of all stored tables, such as ``caliskan2017.table1``, in the order of paper and table."""
-    return sorted(_files(), key=_natural)
+    return sorted(_files(), key=natural_key)
 
 
 def load_published(name: str | None = None) -> pd.DataFrame:
@@ -76,7 +76,3 @@ def load_published(name: str | None = None) -> pd.DataFrame:
 
 def _files() -> dict[str, Path]:
     return {path.stem: path for path in (stimuli_dir() / "published").glob("*.csv")}
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

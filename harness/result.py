@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from harness.errors import HarnessError, did_you_mean
 from harness.paths import replacing
@@ -47,7 +47,10 @@ COLUMNS = [
 
 @dataclass
 class Result:
-    """What was measured, with what, and everything needed to draw its figures again."""
+    """What was measured, with what, and everything needed to draw its figures again.
+
+    A failure is a user's ``mistake``, which ``reason`` tells in a sentence, or a defect.
+    """
 
     fingerprint: str
     status: Status
@@ -61,6 +64,7 @@ class Result:
     notes: list[str] = field(default_factory=list)
     reason: str = ""
     traceback: str = ""
+    mistake: bool = False
     started: float = 0.0
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
@@ -130,6 +134,11 @@ class ResultStore:
         """Return the result files that cannot be read; their cells are measured again when asked for."""
         return [path for path in sorted(self.root.glob("*/result.json")) if _read(path) is None]
 
+    def unreadable(self, results: Iterable[Result]) -> list[str]:
+        """Return the folders whose result files cannot be read, beside the results that can."""
+        known = {self.folder(result.fingerprint).name for result in results}
+        return sorted({path.parent.name for path in self.root.glob("*/result.json")} - known)
+
     def find(self, prefix: str) -> Result:
         """Return the one result whose fingerprint begins with ``prefix``."""
         matches = sorted(path.parent.name for path in self.root.glob(f"{prefix[:16]}*/result.json"))
@@ -147,10 +156,19 @@ class ResultStore:
 
 
 def _read(path: Path) -> Result | None:
+    """Return the record of a file, or None unless it is what `Result.to_json` wrote into this folder."""
     try:
-        return Result(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        result = Result(**json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant))
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
+    blank = Result("", "finished", {}, {})
+    whole = all(type(value) is type(getattr(blank, name)) for name, value in vars(result).items() if name != "sweep")
+    whole = whole and result.fingerprint[:16] == path.parent.name and result.status in get_args(Status)
+    return result if whole and all(isinstance(value, (int, float)) for value in result.metrics.values()) else None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name}: a result never holds NaN or infinity")
 
 
 def write_atomically(path: Path, text: str) -> None:

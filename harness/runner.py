@@ -12,7 +12,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from harness.balance import drawn
+from harness.balance import evened
 from harness.cell import Cell, compatible, fingerprint, slots
 from harness.contexts.context import TARGETS
 from harness.contextual import ContextualVectors, Used, contextual_blocks, contextual_sets, reads_vectors
@@ -29,7 +29,7 @@ from harness.stimuli import Concept, Test, ValenceTest, all_words
 from harness.stimuli.images import named, same_images, shared_images
 
 USER_ERRORS = (HarnessError, StatsError)
-"""What is a user's mistake: one sentence, no traceback."""
+"""What is a user's mistake: one sentence."""
 
 
 class Encoders:
@@ -81,7 +81,7 @@ def run(cell: Cell, encoders: Encoders) -> Result:
     try:
         _measure(cell, encoders, result)
     except USER_ERRORS as error:
-        result.status, result.reason = "failed", str(error)
+        result.status, result.reason, result.mistake = "failed", str(error), True
         result.traceback = traceback.format_exc()
     except Exception as error:
         result.status, result.reason = "failed", f"{type(error).__name__}: {error}"
@@ -250,32 +250,17 @@ def collect(
             result.notes.append(f"{cell.model['name']} has a zero vector for {', '.join(lookup.zero)} ({slot}).")
         result.forms |= {word: form for word, form in lookup.forms.items() if word != form}
         found[slot] = VectorSet(concept.name, lookup.words, lookup.matrix)
-    pairs = [pair for pair in (("X", "Y"), ("A", "B")) if pair[0] in found and pair[1] in found]
-    for left, right in pairs:
-        balance_missing = cell.missing == "drop_balanced" and (lost[left] or lost[right])
-        downsample = cell.unequal == "downsample" and left == "X"
-        if balance_missing or downsample:
-            for slot in (left, right):
-                size = min(len(found[left]), len(found[right]))
-                found[slot], removed = _keep(found[slot], size, seed=cell.seed)
-                lost[slot] += removed
-                if removed:
-                    result.notes.append(f"Left out of {slot} to even the sets: {', '.join(removed)}.")
+    words = {slot: vectors.words for slot, vectors in found.items()}
+    kept = evened(words, lost, result.notes, missing=cell.missing, unequal=cell.unequal, seed=cell.seed)
+    for slot, places in kept.items():
+        found[slot] = VectorSet(found[slot].name, tuple(words[slot][i] for i in places), found[slot].vectors[places])
     for slot, vectors in found.items():
         if len(vectors) < 2:
             raise HarnessError(
                 f"{cell.model['name']} has {len(vectors)} of the {len(concepts[slot].words)} stimuli of {slot} "
                 f"({concepts[slot].name}); at least two are needed. It lacks {named(lost[slot])}."
             )
-    words = {slot: {"used": list(found[slot].words), "dropped": lost[slot]} for slot in found}
-    return found, words
-
-
-def _keep(vectors: VectorSet, size: int, *, seed: int) -> tuple[VectorSet, list[str]]:
-    """Keep ``size`` stimuli by a seeded draw; return them, and those left out."""
-    kept = drawn(len(vectors), size, seed=seed)
-    gone = [vectors.words[i] for i in sorted(set(range(len(vectors))) - set(kept.tolist()))]
-    return VectorSet(vectors.name, tuple(vectors.words[i] for i in kept), vectors.vectors[kept]), gone
+    return found, {slot: {"used": list(found[slot].words), "dropped": lost[slot]} for slot in found}
 
 
 @cache

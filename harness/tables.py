@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+GONE = {"status": "missing", "reason": "no result file can be read"}
+"""What stands in the row of a cell whose result file is gone or broken."""
+
+
 def sweep_fingerprints(runs: Path, sweep: str) -> list[str]:
     """Return the cells of a recorded sweep, measured by it or known before, in the order asked."""
     return list(sweep_factors(runs, sweep))
@@ -73,7 +77,7 @@ def load_results(runs: str | Path | None = None, *, sweep: str | None = None, ta
         The folder of runs; by default ``HARNESS_RUNS`` or ``runs``.
     sweep
         Only the cells of this sweep, in the order asked: its id, the first digits of it, or ``last``. A cell whose file
-        is gone stands as ``missing``.
+        is gone stands as ``missing``. Without a sweep or tag, so does a broken file, which says nothing of its cell.
     tag
         Only the cells that were asked for under this tag, measured then or before.
     """
@@ -83,12 +87,14 @@ def load_results(runs: str | Path | None = None, *, sweep: str | None = None, ta
     store = ResultStore(folder)
     asked = asked_factors(folder, sweep=sweep, tag=tag)
     if asked is None:
-        rows = [result.row() for result in store]
+        results = list(store)
+        rows = [result.row() for result in results]
+        rows += [{**dict.fromkeys(COLUMNS), "fingerprint": key, **GONE} for key in store.unreadable(results)]
     else:
         rows = [_row(store, key, factors) for key, factors in asked.items()]
     if not rows:
         raise HarnessError(f"No cell is recorded under {folder}; `harness run experiment=demo` records the first ones.")
-    table = pd.DataFrame(rows)
+    table = with_whole_numbers(pd.DataFrame(rows))
     return table[[*COLUMNS, *(name for name in table.columns if name not in COLUMNS)]]
 
 
@@ -96,10 +102,25 @@ def _row(store: ResultStore, key: str, factors: dict[str, Any]) -> dict[str, Any
     """Return the row of a cell as a sweep asked for it; one without a readable file is missing, not left out."""
     result = store.read(key)
     if result is None:
-        gone = {"fingerprint": key, "status": "missing", "reason": "no result file can be read"}
-        return {**dict.fromkeys(COLUMNS), **factors, **gone}
+        return {**dict.fromkeys(COLUMNS), **factors, "fingerprint": key, **GONE}
     result.factors = factors
     return result.row()
+
+
+NUMBERED = ("layer", "ddof", "resamples", "seed", "ceat_samples")
+"""Factors that are whole numbers."""
+
+
+def with_whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of cells whose whole-numbered factors are so where other cells have none: 1000, not 1000.0."""
+    import pandas as pd
+
+    for name in NUMBERED:
+        if name in table and table[name].dtype.kind in "fO":
+            known = [None if value is None or value != value else value for value in table[name]]
+            values = [int(value) if isinstance(value, float) else value for value in known]
+            table[name] = pd.Series(values, dtype=object, index=table.index)
+    return table
 
 
 def as_text(table: pd.DataFrame, form: str) -> str:
@@ -107,26 +128,40 @@ def as_text(table: pd.DataFrame, form: str) -> str:
     if form == "csv":
         return str(table.to_csv(index=False))
     if form == "json":
-        rows = [
+        entries = [
             {name: None if value != value else value for name, value in row.items()} for row in table.to_dict("records")
         ]
-        return json.dumps(rows, indent=1, ensure_ascii=False, default=str) + "\n"  # pandas' own keeps ten decimals of p
+        # pandas' own keeps ten decimals of p
+        return json.dumps(entries, indent=1, ensure_ascii=False, default=str) + "\n"
     cells = [[_short(value) for value in row] for row in table.itertuples(index=False)]
     if form == "markdown":
-        lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
-        return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in cells)]) + "\n"
+        rows = [[text.replace("|", "\\|") for text in row] for row in [list(table.columns), *cells]]
+        head, *body = ("| " + " | ".join(row) + " |" for row in rows)
+        return "\n".join([head, "|" + "---|" * len(table.columns), *body]) + "\n"
     escaped = [[_latex(text) for text in row] for row in [list(table.columns), *cells]]
-    body = " \\\\\n".join(" & ".join(row) for row in escaped)
-    return f"\\begin{{tabular}}{{{'l' * len(table.columns)}}}\n{body} \\\\\n\\end{{tabular}}\n"
+    head, *body = (" & ".join(row) + r" \\" for row in escaped)
+    lines = [rf"\begin{{tabular}}{{{'l' * len(table.columns)}}}", head, r"\hline", *body, r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
 
 
 def _short(value: object) -> str:
     if value is None or value != value:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+_LATEX = str.maketrans(
+    {
+        **{character: "\\" + character for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+    }
+)
 
 
 def _latex(text: str) -> str:
-    for character in "&%$#_{}":
-        text = text.replace(character, "\\" + character)
-    return text
+    return text.translate(_LATEX)

@@ -38,7 +38,9 @@ def test_a_sweep_says_what_was_planned_added_and_left_out(cli: Cli, own: list[st
     cli("audit", "last", "--runs", runs, "--no-figures", "--out", tmp_path / "out", "--no-tracking")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Planned before: 2 cells" in page
-    assert "2 cells of this sweep were added to the plan, 1 of it were left out" in page
+    assert "added to the plan: 2; cells of the plan that were left out: 1" in page
+    assert page.count("<td>finished (not in the plan)</td>") == 2
+    assert page.count("<td>finished</td>") == 1
 
 
 def test_a_plan_that_was_changed_is_refused(cli: Cli, own: list[str], tmp_path: Path) -> None:

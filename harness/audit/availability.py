@@ -15,6 +15,11 @@ from harness.paths import conf_dir, user_conf_dir
 from harness.stimuli import test_names
 from harness.stimuli.yaml_file import read_yaml
 
+_INSTEAD = {
+    "context": ": --corpus NAME puts a corpus that is here in its place",
+    "lexicon": ": --set lexicon=vader puts the one that is here in its place",
+}
+
 
 def config_file(group: str, name: str) -> Path | None:
     """Return the file of a Hydra group, a user's or a shipped one."""
@@ -29,10 +34,10 @@ def unavailable(need: Need, *, runs: Path, extra: Sequence[str] = ()) -> str | N
         return f"method {need.method} is not part of this version"
     if need.test not in test_names():
         return f"test {need.test} is not stored"
-    for group in ("context", "association"):
+    for group in ("context", "association", "lexicon"):
         name = dict(need.choices).get(group)
         if name is not None and config_file(group, name) is None:
-            more = ": --corpus NAME puts a corpus that is here in its place" if group == "context" else ""
+            more = _INSTEAD.get(group, "")
             return f"{group} {name} is not on this machine{more}"
     path = config_file("model", need.model)
     if path is None:

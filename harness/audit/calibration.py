@@ -15,7 +15,7 @@ from harness.audit.frequency import BANDS, BUNDLED, load_frequencies
 from harness.audit.rates import LEVELS, Rate, rate
 from harness.audit.redraw import Design, WordPools, matched_in_words
 from harness.audit.text_calibration import DRAWS as TEXT_DRAWS
-from harness.audit.text_calibration import TextCalibration, text_calibration
+from harness.audit.text_calibration import TextCalibration, has_scores, text_calibration
 from harness.options import StatsOptions
 from harness.result import Result
 from harness.stats.permutation import Null, PermutationP, Ties, permutation_pvalue
@@ -138,17 +138,18 @@ def calibration(
     have. X and Y are then exchangeable, whatever the model. What frequency does by itself is told apart from that: each
     set is drawn from the bands of its own, and the exact test tells how often that alone is found. For every other
     model the recorded associations of the test's own targets are dealt out to X and Y at random, which keeps the words
-    and takes the association away. SEAT and CEAT by text: see ``text_calibration``.
+    and takes the association away. SEAT and CEAT by text, and LPBS: see ``text_calibration``.
     """
     usable, left_out = _usable(results)
     conventions = Counter(Convention.of(result) for result in usable)
     frequencies = load_frequencies(frequency, runs=runs)
-    texts = (
-        text_calibration(
-            results, runs=runs, frequencies=frequencies, bands=bands, draws=min(draws, TEXT_DRAWS), seed=seed
-        )
-        if vectors
-        else TextCalibration()
+    texts = text_calibration(
+        results if vectors else [result for result in results if has_scores(result)],
+        runs=runs,
+        frequencies=frequencies,
+        bands=bands,
+        draws=min(draws, TEXT_DRAWS),
+        seed=seed,
     )
     left_out += texts.left_out
     if not conventions:
@@ -185,6 +186,8 @@ def _frequency_alone(pools: WordPools, designs: Iterable[Design], *, draws: int,
 def _usable(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
     usable, reasons = [], Counter[str]()
     for result in results:
+        if has_scores(result):
+            continue  # calibrated by its texts and by its words
         if not result.tables.get("associations"):
             reasons[f"{result.factors['method']}: no associations of words are recorded"] += 1
         elif result.factors["method"] not in _LEVEL_1 and result.factors.get("unit") != "stimulus":

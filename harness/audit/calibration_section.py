@@ -8,13 +8,22 @@ from pathlib import Path
 from harness.audit.calibration import Calibrated, Calibration
 from harness.audit.page import Entry, image, paragraphs, table
 from harness.audit.rates import Rate
-from harness.audit.text_calibration import EFFECT, PUBLISHED, SEAT_ITEM, STIMULUS, TextCalibrated, TextCalibration
+from harness.audit.text_calibration import (
+    EFFECT,
+    LPBS_ITEM,
+    LPBS_STIMULUS,
+    PUBLISHED,
+    SEAT_ITEM,
+    STIMULUS,
+    TextCalibrated,
+    TextCalibration,
+)
 
 HEAD = ["rate at .05", "low", "high", "verdict at .05", "rate at .01", "low", "high", "verdict at .01"]
 
 
 def calibration_section(known: Calibration, drawn: Mapping[str, Path]) -> str:
-    """Return the section: conventions on random words, frequency by itself, and SEAT and CEAT on random stimuli."""
+    """Return the section: conventions on random words, frequency by itself, and p over texts."""
     if not known.rows and not known.texts.rows:
         return paragraphs(["No cell could be calibrated.", *(f"Not calibrated: {one}." for one in known.left_out)])
     parts = []
@@ -29,7 +38,7 @@ def calibration_section(known: Calibration, drawn: Mapping[str, Path]) -> str:
         ]
         rows: list[list[Entry]] = [[str(row.convention), row.cells, *_entries(row)] for row in known.rows]
         alt = "; ".join(f"{row.convention}: {row.rates[0].share:.3f}" for row in known.rows[:8])
-        caption = "False-positive rate of every convention with its 95 % interval; diamonds lie off the level."
+        caption = "False-positive rate of every convention with its 99 % interval; diamonds lie off the level."
         parts += [
             paragraphs(notes),
             table(["convention", "cells", *HEAD], rows, label="Calibration"),
@@ -46,29 +55,30 @@ def _entries(row: Calibrated | TextCalibrated) -> list[Entry]:
 
 def _texts(known: TextCalibration, drawn: Mapping[str, Path]) -> str:
     notes = [
-        f"{known.rows[0].draws:,} random tests, two-sided: X, Y, A and B drawn in the sizes of each cell's own from "
-        "stimuli that the sweep has encoded, X and Y dealt out at random. Nothing new was encoded.",
+        "Random tests, two-sided. SEAT and CEAT: X, Y, A and B drawn in the sizes of each cell's own from stimuli that "
+        "the sweep has encoded, X and Y dealt out at random. LPBS: the attributes of each cell dealt out at random. "
+        "Nothing new was encoded.",
         *(f"{one}." for one in [*known.drawn_from, *known.matched]),
         *texts_in_words(known),
     ]
     rows: list[list[Entry]] = [
-        [row.convention, row.cells, *_entries(row), row.median_log10_p, row.extreme] for row in known.rows
+        [row.convention, row.cells, row.draws, *_entries(row), row.median_log10_p, row.extreme] for row in known.rows
     ]
-    head = ["p-value", "cells", *HEAD, "median log10 p", "share with p < 10⁻³⁰"]
+    head = ["p-value", "cells", "tests", *HEAD, "median log10 p", "share with p < 10⁻³⁰"]
     alt = "; ".join(f"{row.convention}: {row.rates[0].share:.3f}" for row in known.rows)
-    caption = "False-positive rates of SEAT and CEAT on random stimuli, with 95 % intervals; dashed: the level."
+    caption = "False-positive rates over texts and over words, with 99 % intervals; dashed: the level."
     return "\n".join(
         [
-            "<h3>SEAT and CEAT</h3>",
+            "<h3>SEAT, CEAT and LPBS</h3>",
             paragraphs(notes),
-            table(head, rows, label="Calibration of SEAT and CEAT"),
+            table(head, rows, label="Calibration of SEAT, CEAT and LPBS"),
             image(drawn, "calibration of texts", caption=caption, alt=alt),
         ]
     )
 
 
 def _percent(one: Rate) -> str:
-    return f"{one.share:.1%} of tests at {one.level:g} (95 % interval {one.low:.1%} to {one.high:.1%})"
+    return f"{one.share:.1%} of tests at {one.level:g} (99 % interval {one.low:.1%} to {one.high:.1%})"
 
 
 def frequency_in_words(known: Calibration) -> list[str]:
@@ -83,7 +93,7 @@ def frequency_in_words(known: Calibration) -> list[str]:
 
 
 def texts_in_words(known: TextCalibration) -> list[str]:
-    """Say what the p-values of CEAT and SEAT are worth."""
+    """Say what the p-values of CEAT, SEAT and LPBS are worth."""
     lines = []
     published, effect, stimulus = (known.row(name) for name in (PUBLISHED, EFFECT, STIMULUS))
     if published and effect and stimulus:
@@ -99,5 +109,12 @@ def texts_in_words(known: TextCalibration) -> list[str]:
         lines.append(
             f"SEAT on random stimuli: exchanging sentences finds something at .05 in {items.rates[0].share:.0%} of "
             f"{items.draws:,} tests, where nothing is planted."
+        )
+    items, words = known.row(LPBS_ITEM), known.row(LPBS_STIMULUS)
+    if items and words:
+        lines.append(
+            f"LPBS with its attributes dealt out at random: exchanging sentences finds something at .05 in "
+            f"{items.rates[0].share:.0%} of {items.draws:,} tests, where nothing is planted; exchanging whole words in "
+            f"{words.rates[0].share:.1%}."
         )
     return lines

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +10,7 @@ from harness.audit.recorded import QUESTION, Factors, Recorded, factors_of, fram
 from harness.errors import HarnessError, did_you_mean
 from harness.methods.weat import SIGNIFICANT
 from harness.natural import natural_key
+from harness.tables import with_whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,7 @@ def compare(
     if adjust is not None:
         notes.append(f"p_adjusted: {adjust}, in families by {', '.join(family)}.")
     if pivoted:
+        table = table[table[QUESTION].notna()]  # what a broken file was to hold is not known: the notes name it
         result, more = _pivot(table, factors, list(rows), list(columns), shown)
         notes += more
     else:
@@ -84,7 +86,7 @@ def _every(cells: Recorded) -> pd.DataFrame:
     table = frame(cells.results)
     lost = [{**factors, "fingerprint": key, "status": "missing", "reason": ""} for key, factors in cells.lost.items()]
     if lost:
-        table = pd.concat([table, pd.DataFrame(lost)], ignore_index=True)
+        table = with_whole_numbers(pd.concat([table, pd.DataFrame(lost)], ignore_index=True))
     for name in ("p",) if cells.finished else ("d", "p"):
         if name not in table:
             table[name] = float("nan")
@@ -164,7 +166,7 @@ def _pivot(
     import pandas as pd
 
     rows = rows or [name for name in factors.varying if name not in columns][:1] or [QUESTION]
-    groups = {key: group for key, group in table.astype({n: str for n in [*rows, *columns]}).groupby([*rows, *columns])}
+    groups = dict(iter(_in_words(table, [*rows, *columns]).groupby([*rows, *columns])))
     row_keys = _keys(key[: len(rows)] for key in groups)
     column_keys = _keys(key[len(rows) :] for key in groups)
     lines = []
@@ -184,6 +186,13 @@ def _pivot(
     if columns:
         notes.append(f"columns: {', '.join(columns)}")
     return pd.DataFrame(lines), notes
+
+
+def _in_words(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return a table whose factors are texts, `null` where a cell has none: pandas leaves a missing value out."""
+    return table.assign(
+        **{name: ["null" if value is None or value != value else str(value) for value in table[name]] for name in names}
+    )
 
 
 def _keys(keys: Any) -> list[tuple[str, ...]]:
@@ -224,31 +233,46 @@ def compare_models(cells: Recorded, first: str, second: str) -> Comparison:
             raise HarnessError(f"--models {name}: no such model is recorded.{did_you_mean(name, models)}")
     two = cells.where({"model": [first, second]})
     factors = factors_of(two.results)
-    table = frame(two.results)
-    key = [name for name in factors.varying if name != "model"]
-    sides = [table[(table["model"] == name) & (table["status"] == "finished")] for name in (first, second)]
-    if not key:
-        key = [QUESTION]
-    left, right = (side[[*key, "d", "p"]].astype({name: str for name in key}) for side in sides)
-    paired = left.merge(right, on=key, suffixes=(f" {first}", f" {second}"))
-    if paired.empty:
-        raise HarnessError(f"{first} and {second} have no finished cell in common that differs in the model alone.")
-    d1, d2 = paired[f"d {first}"], paired[f"d {second}"]
-    verdicts = (paired[f"p {first}"] < SIGNIFICANT) == (paired[f"p {second}"] < SIGNIFICANT)
-    result = paired.assign(difference=d2 - d1, sign=_same(np.sign(d1) == np.sign(d2)), verdict=_same(verdicts))
+    table = _every(two)
+    _check(table, ["d", "p"])
+    key = [name for name in factors.varying if name != "model"] or [QUESTION]
+    left, right = (
+        _in_words(table.loc[table["model"] == name, [*key, "d", "p", "status"]], key) for name in (first, second)
+    )
+    result = left.merge(right, on=key, how="outer", suffixes=(f" {first}", f" {second}"))
+    d1, d2, p1, p2 = (result[f"{number} {name}"].astype(float) for number in ("d", "p") for name in (first, second))
+    paired = d1.notna() & d2.notna()
+    if not paired.any():
+        raise HarnessError(
+            f"{first} and {second} have no two finished cells with an effect size that differ in the model alone."
+        )
+    judged = paired & p1.notna() & p2.notna()
+    signs, verdicts = np.sign(d1) == np.sign(d2), (p1 < SIGNIFICANT) == (p2 < SIGNIFICANT)
+    statuses = {name: result.pop(f"status {name}") for name in (first, second)}
+    result = result.assign(difference=d2 - d1, sign=_same(signs, paired), verdict=_same(verdicts, judged))
+    if not paired.all():
+        result["status"] = [
+            "" if both else ", ".join(f"{name} {_why(status[i])}" for name, status in statuses.items())
+            for i, both in enumerate(paired)
+        ]
+    change = (d2 - d1)[paired]
     notes = [
-        f"{len(paired)} pairs of cells that differ in the model alone; d rises by {(d2 - d1).mean():+.3f} on average "
-        f"from {first} to {second}, mean |difference| {(d2 - d1).abs().mean():.3f}",
-        f"same sign {(np.sign(d1) == np.sign(d2)).mean():.0%}, same verdict at {SIGNIFICANT:g} {verdicts.mean():.0%}",
-        *_over_tests(pd.DataFrame({"test": paired.get(QUESTION, "one"), "difference": d2 - d1})),
+        f"{len(change)} pairs of cells that differ in the model alone; d changes by {change.mean():+.3f} on average "
+        f"from {first} to {second}, mean |difference| {change.abs().mean():.3f}",
+        f"same sign {signs[paired].mean():.0%}, same verdict at {SIGNIFICANT:g} {verdicts[judged].mean():.0%}",
+        *_over_tests(pd.DataFrame({"test": result.get(QUESTION, "one"), "difference": change}).dropna()),
     ]
-    alone = sum(len(side) for side in sides) - 2 * len(paired)
-    notes += [f"{alone} finished cells have no partner on the other model"] if alone else []
+    alone = len(result) - len(change)
+    notes += [f"{alone} cells have no partner with an effect size on the other model"] if alone else []
     return Comparison(_sorted(result, key).reset_index(drop=True), notes + two.trouble())
 
 
-def _same(agree: Any) -> list[str]:
-    return ["same" if one else "differs" for one in agree]
+def _same(agree: Iterable[bool], known: Iterable[bool]) -> list[str]:
+    return [("same" if one else "differs") if told else "" for one, told in zip(agree, known, strict=True)]
+
+
+def _why(status: object) -> str:
+    return str(status) if isinstance(status, str) else "not asked"
 
 
 def _over_tests(differences: pd.DataFrame) -> list[str]:

@@ -18,6 +18,9 @@ PEOPLE = "human"
 DIRECT = ("context", "encoding", "pooling", "layer", "association")
 """Keys of a published ``choice`` that are keys of a config."""
 
+COMPARED = "compared"
+"""The key of a published ``choice`` that makes a number one of two cells, of which it names the other model."""
+
 VALENCE = "valence"
 """The test of which omrani2023 prints the categories as if they were tests."""
 
@@ -56,12 +59,17 @@ def needs_of(table: pd.DataFrame) -> list[Need]:
 
 def need_of(row: Mapping[Hashable, Any]) -> Need | None:
     """Return the cell that a printed number needs; None for people, and for comparisons of cells."""
-    if row["model"] in {PEOPLE, ""} or row["method"] == "" or row["test"] == "":
-        return None
-    test = VALENCE if row["method"] in {"sc-weat", "valnorm"} else row["test"]
     given = _given(row)
+    test = VALENCE if row["method"] in {"sc-weat", "valnorm"} else row["test"]
+    if row["model"] in {PEOPLE, ""} or row["method"] == "" or test == "" or COMPARED in given:
+        return None
     reduced = given.get("words") == "reduced" and given.get("association") == "cosine"
     return Need(row["model"], test, row["method"], row["variant"], _choices(row), reduced)
+
+
+def comparisons(table: pd.DataFrame) -> list[Mapping[Hashable, Any]]:
+    """Return the printed numbers that are of no single cell and not of people: they compare cells."""
+    return [row for row in table.to_dict("records") if need_of(row) is None and row["model"] != PEOPLE]
 
 
 def own_numbers(table: pd.DataFrame) -> pd.DataFrame:
@@ -94,6 +102,8 @@ def _choices(row: Mapping[Hashable, Any]) -> tuple[tuple[str, str], ...]:
         chosen |= {} if chosen.get("context") == "reddit" else {"context": "pairs"}
         chosen |= {"stats": "kurita2019"} if row["method"] == "lpbs" and row["paper"] == "husse2022" else {}
         chosen |= {"stats.lpbs_targets": "reduced"} if given.get("words") == "reduced" else {}
+    if row["method"] == "valnorm" and "lexicon" in given:
+        chosen["lexicon"] = given["lexicon"]
     if row["paper"] == "omrani2023":
         chosen |= {"pooling": "last", "stats": "omrani2023"}
         chosen |= {"association": "omrani2023"} if given.get("association") == "projection" else {}

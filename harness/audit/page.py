@@ -60,14 +60,23 @@ def figure(svg: Path, *, caption: str, alt: str) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Entry]], *, label: str, kind: str = "") -> str:
     """Return a table whose columns sort by a press of their heading; it scrolls by itself on a narrow screen."""
+    every = list(rows)
     heads = "".join(
-        f'<th scope="col" aria-sort="none"><button type="button">{escape(name)}</button></th>' for name in head
+        f'<th scope="col" aria-sort="none" data-name="{escape(name, quote=True)}"'
+        f'{_kind_of_column(row[at] for row in every)}><button type="button">{escape(name)}</button></th>'
+        for at, name in enumerate(head)
     )
-    body = "\n".join(f"<tr>{''.join(map(_entry, row))}</tr>" for row in rows)
+    body = "\n".join(f"<tr>{''.join(map(_entry, row))}</tr>" for row in every)
     return (
         f'<div class="scroll {kind}" tabindex="0" role="region" aria-label="{escape(label, quote=True)}">'
         f'<table class="sortable"><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
     )
+
+
+def _kind_of_column(column: Iterable[Entry]) -> str:
+    """Return the class of a column's heading: above numbers it stands to the right, as they do."""
+    known = [value for value in column if value is not None]
+    return ' class="n"' if known and all(isinstance(value, int | float) for value in known) else ""
 
 
 def _entry(value: Entry) -> str:

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 
 LEVELS = (0.05, 0.01)
 
+CONFIDENCE = 0.99
+"""Of the intervals, as of those of sampled p-values: a page holds dozens of verdicts, and at 95 % one in twenty would
+be wrong by chance."""
+
 
 @dataclass(frozen=True)
 class Rate:
-    """The share of tests at or below a level, with its 95 % Clopper–Pearson interval."""
+    """The share of tests at or below a level, with its 99 % Clopper–Pearson interval."""
 
     level: float
     share: float
@@ -23,9 +27,10 @@ class Rate:
 
 
 def rate(hits: int, draws: int, *, level: float) -> Rate:
-    """Return a share with its 95 % interval (Clopper & Pearson 1934)."""
+    """Return a share with its 99 % interval (Clopper & Pearson 1934)."""
     from scipy.stats import beta
 
-    low = float(beta.ppf(0.025, hits, draws - hits + 1)) if hits else 0.0
-    high = float(beta.ppf(0.975, hits + 1, draws - hits)) if hits < draws else 1.0
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low = float(beta.ppf(tail, hits, draws - hits + 1)) if hits else 0.0
+    high = float(beta.ppf(1.0 - tail, hits + 1, draws - hits)) if hits < draws else 1.0
     return Rate(level, hits / draws, low, high)

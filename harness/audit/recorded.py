@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, did_you_mean
 from harness.result import Result, ResultStore
-from harness.tables import asked_factors, full_sweep_id
+from harness.tables import asked_factors, full_sweep_id, with_whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,8 @@ def kind_of(factor: str) -> str:
 class Recorded:
     """Cells as recorded, under the factors by which the sweep asked for them.
 
-    ``lost`` are the factors of cells that it asked for and of which no result file is left, by fingerprint.
+    ``lost`` are the factors of cells that it asked for and of which no result file is left, by fingerprint; a broken
+    file of no sweep has none.
     """
 
     runs: Path
@@ -70,7 +71,7 @@ class Recorded:
         lost = {
             key: factors
             for key, factors in self.lost.items()
-            if all(_text(factors.get(name)) in values for name, values in conditions.items())
+            if not factors or all(_text(factors.get(name)) in values for name, values in conditions.items())
         }
         if not kept:
             asked = ", ".join(f"{name}={','.join(values)}" for name, values in conditions.items())
@@ -100,7 +101,8 @@ def load_recorded(runs: Path, *, sweep: str | None = None, tag: str | None = Non
     store = ResultStore(runs)
     asked = asked_factors(runs, sweep=sweep, tag=tag)
     if asked is None:
-        results, lost = list(store), dict[str, dict[str, Any]]()
+        results = list(store)
+        lost: dict[str, dict[str, Any]] = {key: {} for key in store.unreadable(results)}
     else:
         found = {key: store.read(key) for key in asked}
         results = [replace(result, factors=asked[key]) for key, result in found.items() if result is not None]
@@ -121,7 +123,7 @@ def frame(results: Iterable[Result], *, names: Sequence[str] | None = None) -> p
         row = {**result.metrics, **result.labels, **result.factors}
         row |= {"fingerprint": result.fingerprint, "status": result.status, "reason": result.reason}
         rows.append(row if names is None else {name: row.get(name) for name in names})
-    return pd.DataFrame(rows)
+    return with_whole_numbers(pd.DataFrame(rows))
 
 
 def factor_names(results: Iterable[Result]) -> list[str]:

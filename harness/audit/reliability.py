@@ -80,11 +80,15 @@ class _Vector:
 
 @dataclass(frozen=True)
 class SplitHalf:
-    """The correlation of d between random halves of the stimuli over tests, and stepped up to full length."""
+    """The correlation of d between random halves of the stimuli over tests, and stepped up to full length.
+
+    It is over ``pairs`` of a test and a model, of ``tests`` different tests.
+    """
 
     r: float
     spearman_brown: float
     tests: int
+    pairs: int
 
 
 def leave_one_out(values: FloatArray, n_x: int) -> FloatArray:
@@ -199,4 +203,5 @@ def _split_half(
     with np.errstate(divide="ignore", invalid="ignore"):
         each = np.array([np.corrcoef(one[:, i], other[:, i])[0, 1] for i in range(one.shape[1])])
     r = float(np.nanmean(each)) if np.isfinite(each).any() else 0.0
-    return SplitHalf(r, 2 * r / (1 + r) if r > -1 else float("nan"), len({test for test, _ in firsts}))
+    stepped_up = 2 * r / (1 + r) if r > -1 else float("nan")
+    return SplitHalf(r, stepped_up, len({test for test, _ in firsts}), len(firsts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +161,13 @@ def lines_met(met: Sequence[Met], table: pd.DataFrame) -> list[Line]:
             said = place_of(table[rows].to_dict("records")[0])
             lines += [replace(line, choice=said) for line in lines_of([one.result], known[rows])]
     return sorted(lines, key=lambda line: natural_key(line.test))
+
+
+def lines_frame(lines: Sequence[Line]) -> pd.DataFrame:
+    """Return one row a printed number."""
+    import pandas as pd
+
+    return pd.DataFrame([{**asdict(line), "dropped": ", ".join(line.dropped)} for line in lines])
 
 
 def summary_line(found: Replication) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,7 @@ from harness.audit.methods_text import cited, methods_section, references
 from harness.audit.page import Entry, Link, image, page, paragraphs, table
 from harness.audit.recorded import QUESTION
 from harness.audit.robustness import Audit, share, summary
+from harness.natural import natural_key
 from harness.result import Result, ResultStore, write_atomically
 
 if TYPE_CHECKING:
@@ -66,14 +68,17 @@ def _draw(found: Audit, folder: Path) -> Iterator[tuple[str, Path]]:
     widest = sorted(long, key=lambda curve: curve.low - curve.high)[:MOST_CURVES]
     for curve in found.curves:
         if curve in widest:
-            stem = folder / f"curve-{quote(curve.test, safe='')}"
+            # `save` puts the ending in the place of the last dot's.
+            stem = folder / f"curve-{quote(curve.test, safe='').replace('.', '%2E')}"
             yield f"curve {curve.test}", _save(specification_curve.figure(curve, found.factors.choices), stem)
 
 
 def _save(drawing: Figure, stem: Path) -> Path:
-    from harness.plots.style import save
+    from harness.plots.style import DPI, save
 
-    # The layout is the same for both files: found once, it need not be found again.
+    # The layout is the same for both files: found once, it need not be found again. Hinted text is wider at one
+    # resolution than at another, so that it is found at the one of the PNG.
+    drawing.set_dpi(DPI)
     engine = drawing.get_layout_engine()
     if engine is not None:
         engine.execute(drawing)
@@ -95,8 +100,8 @@ def html(found: Audit, folder: Path, drawn: dict[str, Path]) -> str:
     lead = [paragraphs([first], kind="first"), paragraphs(rest)]
     trouble = found.cells.trouble()
     if trouble:
-        lines = "".join(f"<div>{_escaped(line)}</div>" for line in trouble)
-        lead.append(f'<div class="trouble"><strong>Cells without numbers</strong>{lines}</div>')
+        lines = "".join(f"<li>{_escaped(line)}</li>" for line in trouble)
+        lead.append(f'<div class="trouble"><strong>Cells without numbers</strong><ul>{lines}</ul></div>')
     lead += [paragraphs(_about(found), kind="meta")]
     return page(f"How robust is sweep {found.cells.sweep}?", sections, lead="\n".join(lead))
 
@@ -128,6 +133,7 @@ def _curves(found: Audit, drawn: dict[str, Path]) -> str:
                 curve.high,
                 curve.significant,
                 curve.sign_changes,
+                curve.lacking,
                 *([known.p_median, known.p_share, known.null_low, known.null_high] if known else [None] * 4),
             ]
         )
@@ -139,13 +145,19 @@ def _curves(found: Audit, drawn: dict[str, Path]) -> str:
         "largest d",
         "share significant",
         "share of sign changes",
+        "cells without d",
     ]
     head += ["p of the median", "p of the share", "null median 2.5 %", "null median 97.5 %"]
     notes = [
         "Each test is a question of its own; its specifications are every combination of choices that was measured. "
         "The last four columns relabel the target words between X and Y, jointly in all specifications of a test: how "
-        "often is the median d as far from zero, and as large a share significant?"
+        "often is the median d as far from zero, and as large a share significant (each verdict by the rank of its "
+        "statistic among the relabellings)?"
     ]
+    drawn_tests = {curve.test for curve in found.curves}
+    alone = [f"{test} ({number:,} cells)" for test, number in found.lacking.items() if test not in drawn_tests]
+    if alone:
+        notes.append(f"Tests of which no cell has an effect size: {', '.join(sorted(alone, key=natural_key))}.")
     if sum(len(curve.cells) >= SHORTEST_CURVE for curve in found.curves) > MOST_CURVES:
         notes.append(f"Drawn by themselves are the {MOST_CURVES} tests of {len(found.curves)} whose d varies most.")
     images = [
@@ -236,8 +248,8 @@ def _reliability(found: Audit, drawn: dict[str, Path]) -> str:
     if found.split_half is not None:
         half = found.split_half
         notes.append(
-            f"Over {half.tests} tests, d of one random half correlates with d of the other at r = {half.r:.2f}; "
-            f"stepped up to full length (Spearman–Brown) {half.spearman_brown:.2f}."
+            f"Over {half.pairs} pairs of a test and a model, d of one random half correlates with d of the other at "
+            f"r = {half.r:.2f}; stepped up to full length (Spearman–Brown) {half.spearman_brown:.2f}."
         )
     shown = image(
         drawn,
@@ -252,20 +264,28 @@ def _cells(found: Audit, folder: Path) -> str:
     store = ResultStore(found.cells.runs)
     varying = [name for name in (QUESTION, *found.factors.choices) if name in found.measured[0].factors]
     every = [*found.cells.unfinished, *found.other, *found.measured]
+    gone: list[list[Entry]] = [
+        [*(_factor(factors.get(name)) for name in varying), *[None] * 4, "missing", key[:10]]
+        for key, factors in found.cells.lost.items()
+    ]
+    added = set((found.record.get("frozen_plan") or {}).get("added_cells", ()))
     head = [*varying, "d", "p", "ci low", "ci high", "status", "run"]
 
     def row(result: Result) -> list[Entry]:
         numbers = [result.metrics.get(name) for name in ("d", "p", "ci_low", "ci_high")]
         status = result.status if not result.reason else f"{result.status}: {result.reason}"
+        status += " (not in the plan)" if result.fingerprint in added else ""
         factors = [_factor(result.factors.get(name)) for name in varying]
         return [*factors, *numbers, status, _link(store, result.fingerprint, folder)]
 
     notes = ["Each run leads to its result file. `harness ui` shows the same cells in MLflow, by fingerprint."]
-    if len(every) > MOST_CELLS:
+    if len(gone) + len(every) > MOST_CELLS:
         notes.append(
-            f"The first {MOST_CELLS:,} of {len(every):,}; `harness export --sweep {found.cells.sweep}` has all."
+            f"The first {MOST_CELLS:,} of {len(gone) + len(every):,}; `harness export --sweep {found.cells.sweep}` has "
+            "all."
         )
-    return paragraphs(notes) + table(head, map(row, every[:MOST_CELLS]), label="All cells", kind="cells")
+    shown = [*gone, *map(row, every[:MOST_CELLS])][:MOST_CELLS]
+    return paragraphs(notes) + table(head, shown, label="All cells", kind="cells")
 
 
 def _factor(value: Any) -> Entry:
@@ -282,13 +302,19 @@ def as_data(found: Audit) -> dict[str, Any]:
     return {
         "sweep": found.cells.sweep,
         "summary": summary(found),
-        "cells": {"measured": len(found.measured), "without_effect_size": len(found.other)},
+        "cells": {
+            "measured": len(found.measured),
+            "without_effect_size": len(found.other),
+            **Counter(result.status for result in found.cells.unfinished),
+            "missing": len(found.cells.lost),
+        },
         "trouble": found.cells.trouble(),
+        "frozen_plan": found.record.get("frozen_plan"),
         "curves": [
             {
                 **{
                     name: getattr(curve, name)
-                    for name in ("test", "median", "low", "high", "significant", "sign_changes")
+                    for name in ("test", "median", "low", "high", "significant", "sign_changes", "lacking")
                 },
                 "specifications": len(curve.cells),
                 "inference": None if curve.inference is None else asdict(curve.inference),

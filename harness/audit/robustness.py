@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from harness.audit.association_groups import association_groups
 from harness.audit.calibration import DRAWS, Calibration, calibration
 from harness.audit.calibration_section import texts_in_words
 from harness.audit.frequency import BANDS, BUNDLED
-from harness.audit.recorded import Factors, Recorded, factors_of, load_recorded
+from harness.audit.recorded import QUESTION, Factors, Recorded, factors_of, load_recorded
 from harness.audit.reliability import Reliability, SplitHalf, reliability
 from harness.audit.sensitivity import FactorEffect, sensitivity
 from harness.audit.specification import Curve, curves
@@ -42,6 +43,11 @@ class Audit:
         return next((effect for effect in self.sensitivity if effect.matters), None)
 
     @property
+    def lacking(self) -> Counter[str]:
+        """How many cells of each test were asked for and have no effect size."""
+        return lacking(self.cells, self.other)
+
+    @property
     def seconds(self) -> float:
         """The time that measuring all cells took, added up."""
         return sum(result.seconds for result in self.cells.results)
@@ -52,9 +58,15 @@ class Audit:
         if not plan:
             return []
         return [
-            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}; {plan['added']:,} cells of "
-            f"this sweep were added to the plan, {plan['left_out']:,} of it were left out."
+            f"Planned before: {plan['planned']:,} cells, frozen as {plan['hash'][:16]}. Cells of this sweep that were "
+            f"added to the plan: {plan['added']:,}; cells of the plan that were left out: {plan['left_out']:,}."
         ]
+
+
+def lacking(cells: Recorded, other: list[Result]) -> Counter[str]:
+    """Count the cells of each test without an effect size: failed, skipped, missing, or of a method that has none."""
+    without = [result.factors for result in (*cells.unfinished, *other)]
+    return Counter(str(factors.get(QUESTION)) for factors in (*without, *cells.lost.values()))
 
 
 def audit(
@@ -103,7 +115,7 @@ def audit(
         measured=measured,
         other=other,
         factors=factors,
-        curves=curves(measured, factors, groups, draws=draws, seed=seed),
+        curves=curves(measured, factors, groups, lacking=lacking(cells, other), draws=draws, seed=seed),
         sensitivity=sensitivity(measured, factors),
         variance=variance_shares(measured, factors),
         calibration=calibration(

@@ -6,7 +6,7 @@ multiverse analysis.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,8 @@ class Curve:
     """All specifications of one test.
 
     ``cells`` are sorted by d, with the factors that vary. ``sign_changes`` is the share of specifications whose d has
-    the sign opposite to the median's.
+    the sign opposite to the median's. ``lacking`` counts the cells of the test that were asked for and have no effect
+    size: failed, skipped, missing, or of a method without one.
     """
 
     test: str
@@ -70,6 +71,7 @@ class Curve:
     significant: float
     sign_changes: float
     inference: Inference | None
+    lacking: int = 0
 
 
 def curves(
@@ -77,14 +79,17 @@ def curves(
     factors: Factors,
     groups: Sequence[AssociationGroup],
     *,
+    lacking: Mapping[str, int] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> list[Curve]:
-    """Return the curve of every test, in the order in which people count."""
+    """Return the curve of every test, in the order in which people count; ``lacking`` counts cells without d."""
     table = frame(results, names=list(dict.fromkeys([*NUMBERS, QUESTION, *factors.choices])))
     found = []
     for test, cells in table.groupby(QUESTION):
-        ordered = cells.sort_values(["d", "fingerprint"])
+        # Equal effects stand by their choices, so that the dashboard shows blocks where a choice changes nothing.
+        choices = cells[factors.choices].astype(str)
+        ordered = cells.loc[choices.assign(d=cells["d"]).sort_values(["d", *factors.choices]).index]
         d = ordered["d"].to_numpy(dtype=float)
         median = float(np.median(d))
         own = [group for group in groups if group.test == test]
@@ -98,6 +103,7 @@ def curves(
                 significant=float((ordered["p"].to_numpy(dtype=float) < SIGNIFICANT).mean()),
                 sign_changes=float((np.sign(d) == -np.sign(median)).mean()) if median else 0.0,
                 inference=infer(results, own, draws=draws, seed=seed) if own else None,
+                lacking=(lacking or {}).get(str(test), 0),
             )
         )
     return sorted(found, key=lambda curve: natural_key(curve.test))
@@ -124,7 +130,7 @@ def infer(
     for group in groups:
         differences = relabelled(group, keys[:, [place[word] for word in group.words]])
         effects.append(differences[:, group.row_of] * group.scale)
-        tails = np.array([str(results[i].factors.get("alternative") or "two-sided") for i in group.cells])
+        tails = np.array([tail_of(results[i]) for i in group.cells])
         for tail in np.unique(tails):
             rows, times = np.unique(group.row_of[tails == tail], return_counts=True)
             verdicts += (_p_by_rank(differences[:, rows], tail) < SIGNIFICANT) @ times
@@ -140,6 +146,12 @@ def infer(
         null_high=float(high),
         draws=draws,
     )
+
+
+def tail_of(result: Result) -> str:
+    """Return the tail of a cell's p: that of the combined effect size where CEAT's p is by text."""
+    key = "ceat_alternative" if result.factors.get("unit") != "stimulus" else "alternative"
+    return str(result.factors.get(key) or result.factors.get("alternative") or "two-sided")
 
 
 def relabelled(group: AssociationGroup, keys: FloatArray) -> FloatArray:

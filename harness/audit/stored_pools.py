@@ -28,16 +28,27 @@ SETTING = ("model", "context", "encoding", "pooling", "layer", "postprocess")
 class StoredPool:
     """The blocks of all stimuli that cells of one setting used, and the words among them."""
 
-    setting: str
+    setting: Key
     pool: Pool
     blocks: tuple[Block, ...]
 
-    def in_words(self) -> str:
-        """Say what was drawn from."""
-        return (
-            f"{self.setting}: {self.pool.size(NAMES)} names and {self.pool.size(WORDS)} words that the sweep has "
-            "encoded in their texts"
-        )
+    @property
+    def name(self) -> str:
+        """The setting in one text."""
+        return ", ".join(part for part in self.setting if part != "None")
+
+
+def pools_in_words(pools: Iterable[StoredPool]) -> list[str]:
+    """Say what was drawn from: a line for pools of one size, whatever their encoding and pooling."""
+    settings: dict[tuple[int, int], dict[str, set[str]]] = {}
+    for one in pools:
+        models = settings.setdefault((one.pool.size(NAMES), one.pool.size(WORDS)), {})
+        models.setdefault(one.setting[1], set()).add(one.setting[0])
+    return [
+        f"{names} names and {words} words that the sweep has encoded in their texts: "
+        + ", ".join(f"{context} ({' and '.join(sorted(models))})" for context, models in by_context.items())
+        for (names, words), by_context in settings.items()
+    ]
 
 
 def stored_pools(
@@ -54,7 +65,7 @@ def stored_pools(
                 found.setdefault(key, {})[word] = block
     return {
         key: StoredPool(
-            ", ".join(part for part in key if part != "None"),
+            key,
             Pool(tuple(blocks), frequencies=frequencies, bands=bands),
             tuple(blocks.values()),
         )
@@ -102,7 +113,7 @@ def designs_of(results: Iterable[Result], pools: Mapping[Key, StoredPool]) -> li
         key = setting_of(result)
         if key in pools:
             used = {slot: list(dict.fromkeys(words["used"])) for slot, words in result.words.items()}
-            design = pools[key].pool.design(pools[key].setting, used)
+            design = pools[key].pool.design(pools[key].name, used)
             if design is not None:
                 found[key, design] = None
     return list(found)

@@ -1,4 +1,4 @@
-"""What the p-values of SEAT and CEAT are worth: random stimuli in place of the test's own, from stored vectors."""
+"""What p over texts is worth: SEAT and CEAT of random stimuli from stored vectors, LPBS of attributes dealt anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from harness.audit.frequency import Frequencies
 from harness.audit.rates import LEVELS, Rate, rate
 from harness.audit.redraw import matched_in_words
-from harness.audit.stored_pools import Block, StoredPool, designs_of, stored_pools
+from harness.audit.stored_pools import Block, StoredPool, designs_of, pools_in_words, stored_pools
 from harness.options import StatsOptions
 from harness.result import Result
 from harness.stats.ceat_kernel import Drawn, ceat_samples, sample_indices
@@ -38,6 +38,8 @@ EFFECT = "CEAT, V of d"
 STIMULUS = "CEAT, whole words exchanged"
 SEAT_ITEM = "SEAT, sentences exchanged, as published"
 SEAT_STIMULUS = "SEAT, whole words exchanged"
+LPBS_ITEM = "LPBS, sentences exchanged, as published"
+LPBS_STIMULUS = "LPBS, whole words exchanged"
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class TextCalibrated:
 
 @dataclass(frozen=True)
 class TextCalibration:
-    """SEAT and CEAT on random stimuli, what was drawn from, and which cells could not be calibrated."""
+    """The p-values by text and by word, what was drawn from, and which cells could not be calibrated."""
 
     rows: list[TextCalibrated] = field(default_factory=list)
     drawn_from: list[str] = field(default_factory=list)
@@ -75,14 +77,16 @@ def text_calibration(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> TextCalibration:
-    """Measure the two-sided false-positive rates of SEAT and CEAT in the settings of a sweep's cells.
+    """Measure the two-sided false-positive rates of SEAT, CEAT and LPBS in the settings of a sweep's cells.
 
     Notes
     -----
     X, Y, A and B are drawn anew, in the sizes of each cell's own and matched by kind and frequency, from all stimuli
     whose texts the sweep has encoded with the same model, context and pooling; X and Y are dealt out at random, so that
     whatever is found is chance. The samples of a CEAT share their words: the random-effects model takes what these
-    words happen to have for what all words have, by any V, and so does an exchange of single sentences.
+    words happen to have for what all words have, by any V, and so does an exchange of single sentences. Probabilities
+    of other words are not at hand: LPBS keeps its attributes, each with all its sentences, and deals them out to A and
+    B at random.
     """
     rows: list[TextCalibrated] = []
     left_out: list[str] = []
@@ -112,7 +116,31 @@ def text_calibration(
         drawn += [pools[key] for key in dict.fromkeys(key for key, _ in designs)]
         number += len(designs)
     matched = matched_in_words([one.pool for one in drawn], frequencies, bands, number) if drawn else []
-    return TextCalibration(rows, list(dict.fromkeys(one.in_words() for one in drawn)), left_out, matched)
+    sources = pools_in_words(drawn)
+    scored = [result for result in results if has_scores(result)]
+    if scored:
+        rows += _lpbs_rows(scored, draws=draws, seed=seed)
+        sources.append("LPBS: the recorded scores of each cell's own attributes, whole words dealt out to A and B")
+    return TextCalibration(rows, sources, left_out, matched)
+
+
+def has_scores(result: Result) -> bool:
+    """Return whether a cell recorded the scores of its attributes, sentence by sentence."""
+    return result.factors["method"] == "lpbs" and bool(result.tables.get("attribute_scores"))
+
+
+def _lpbs_rows(cells: Sequence[Result], *, draws: int, seed: int) -> list[TextCalibrated]:
+    rng = np.random.default_rng([seed, 9])
+    found: dict[str, list[float]] = {LPBS_ITEM: [], LPBS_STIMULUS: []}
+    for cell in cells:
+        rows = cell.tables["attribute_scores"]
+        words = [np.asarray(row["items"], dtype=np.float64) for row in rows]
+        n_a = sum(row["set"] == "A" for row in rows)
+        for _ in range(max(1, -(-draws // len(cells)))):
+            dealt = [words[i] for i in rng.permutation(len(words))]
+            for name, value in lpbs_log10_p(dealt, n_a, rng=rng).items():
+                found[name].append(value)
+    return [calibrated(name, len(cells), values) for name, values in found.items()]
 
 
 def _vectors_off(result: Result) -> bool:
@@ -160,6 +188,16 @@ def seat_log10_p(sets: Sequence[Sequence[Block]], *, rng: np.random.Generator) -
     return {
         SEAT_ITEM: _permuted(by_text, first, null="saddlepoint", rng=rng),
         SEAT_STIMULUS: _permuted(by_word, len(units[0]), null="exact", rng=rng),
+    }
+
+
+def lpbs_log10_p(words: Sequence[FloatArray], n_a: int, *, rng: np.random.Generator) -> dict[str, float]:
+    """Return log10 of the two-sided p of one LPBS of which the first ``n_a`` attributes, with their items, are A."""
+    means = np.array([items.mean() for items in words])
+    first = sum(len(items) for items in words[:n_a])
+    return {
+        LPBS_ITEM: _permuted(np.concatenate(words), first, null="saddlepoint", rng=rng),
+        LPBS_STIMULUS: _permuted(means, n_a, null="exact", rng=rng),
     }
 
 

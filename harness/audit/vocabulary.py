@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.contexts import Context
-from harness.encoders.likelihood.scorer import open_tokenizer
+from harness.encoders.pretrained import open_tokenizer
 from harness.encoders.tokens import ContextTokenizer
 from harness.encoders.transformer import TransformerOptions, folder_of
 from harness.encoders.weights import find_weights

@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
     from harness.tables import as_text, load_results
 
     for path in ResultStore(runs_dir(arguments.runs)).broken():
-        print(f"harness: {path} is broken and left out; run its cell again.", file=sys.stderr)
+        print(f"harness: {path} is broken: its cell stands as missing; run it again.", file=sys.stderr)
     table = load_results(arguments.runs, sweep=arguments.sweep, tag=arguments.tag)
     if arguments.columns:
         wanted = [name.strip() for name in arguments.columns.split(",")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,14 @@ def main(argv: list[str]) -> int:
     from harness.audit.husse2022 import STUDIES
     from harness.audit.meeting import StandIns
     from harness.audit.replicate import replicate
+    from harness.published import published_tables
 
+    every = list(dict.fromkeys([*published_tables(), *STUDIES]))
+    if arguments.name not in every:
+        raise HarnessError(
+            f"There is no table or figure named {arguments.name!r}.{did_you_mean(arguments.name, every)} "
+            "`harness replicate` lists all."
+        )
     models = tuple(dict.fromkeys(filter(None, arguments.models.split(","))))
     stand_ins = StandIns(models, arguments.corpus)
     _check(stand_ins, arguments.set)
@@ -165,9 +172,9 @@ def _say(console: Console, text: str) -> None:
 
 
 def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
-    from harness.audit.needs import own_numbers
+    from harness.audit.needs import comparisons, own_numbers
     from harness.audit.paper_grid import LABELS, OURS, PUBLISHED, as_frame, entries_of
-    from harness.audit.replicate import summary_line
+    from harness.audit.replicate import lines_frame, summary_line
     from harness.published import load_published
 
     console = _console()
@@ -193,7 +200,18 @@ def _print(found: Replication, runs: Path, stand_ins: StandIns) -> None:
     for text in sorted(dropped):
         _say(console, text)
     _trouble(console, found.failed, found.unavailable)
+    others = comparisons(load_published(found.name))
+    if others:
+        _say(console, f"not compared: {_count(len(others), 'printed number')} of no single cell: {_of_cells(others)}")
     _say(console, closing)
+    if found.lines:
+        _say(console, f"written: {_saved(runs, found.name, lines_frame(found.lines), None)[0]}")
+
+
+def _of_cells(rows: Sequence[Mapping[Hashable, Any]]) -> str:
+    texts = [" ".join(filter(None, (str(row["statistic"]), str(row["note"])))) for row in rows]
+    more = f" and {len(texts) - _FEW} more" if len(texts) > _FEW else ""
+    return "; ".join(texts[:_FEW]) + more
 
 
 def _trouble(console: Console, failed: list[tuple[str, str]], unavailable: dict[str, list[Need]]) -> None:

@@ -189,7 +189,9 @@ def sentence(error: Exception) -> Exception:
                 "experiment": "experiments",
                 "stats": "stats",
             }
-            all_of = f" `harness ls {plural[group]}` shows all." if group in plural else ""
+            all_of = f" There are {', '.join(options)}."
+            if group in plural:
+                all_of = f" `harness ls {plural[group]}` shows all."
             return HarnessError(f"There is no {group or 'config'} named {name!r}.{did_you_mean(name, options)}{all_of}")
     omega = next((one for one in seen if isinstance(one, OmegaConfBaseException)), None)
     if omega is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from harness.errors import HarnessError
 from harness.methods.weat import SIGNIFICANT
 from harness.options import one_of
 from harness.paths import runs_dir, writable
+from harness.plots.p_text import format_p
+from harness.plots.person import per_cent, poles
 from harness.progress import texts_bar
 from harness.read_as import warnings
 from harness.result import Result, ResultStore
@@ -43,17 +46,9 @@ def run_single(config: Mapping[str, Any]) -> Result:
     tracker = Tracker(settings) if settings else None
     result = measure_and_record(cell, Encoders(runs, progress=texts_bar), store, tracker, figures=figures)
     if result.status == "failed":
-        is_mistake = not result.reason.startswith(_error_name(result))
-        if is_mistake:
-            raise HarnessError(result.reason)
-        raise RuntimeError(result.traceback)
+        raise HarnessError(result.reason) if result.mistake else RuntimeError(result.traceback)
     show_result(result, store.folder(result.fingerprint), known=False)
     return result
-
-
-def _error_name(result: Result) -> str:
-    last = result.traceback.strip().splitlines()[-1]
-    return last.partition(":")[0].rpartition(".")[2]
 
 
 def _other_side(result: Result) -> list[str]:
@@ -68,6 +63,37 @@ def _other_side(result: Result) -> list[str]:
     ]
 
 
+def category_table(result: Result) -> Table:
+    """Return a row a category: d, two-sided p of both tests, its first term's share in the tenths at either end."""
+    first, second = poles(result)
+    share = {(row["end"], row["term"]): row["share"] for row in result.tables["deciles"]}
+    title = f"by category; {first}, {second}: share of the first term in the tenth of sentences nearest to that pole"
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    orders = bool(result.tables.get("orders"))
+    table.add_column("category", style="bold")
+    table.add_column("first v second")
+    for name in ("d", *(["std over orders"] if orders else []), "p two-sided", "paired", first, second):
+        table.add_column(name, justify="right")
+    for row in result.tables["categories"]:
+        spread = [f"{result.metrics[row['category'] + '.d_order_std']:.2f}"] if orders else []
+        p, paired = (_p(row, prefix) for prefix in ("", "paired_"))
+        ends = [per_cent(share[end, row["first"]]) for end in ("top", "bottom")]
+        table.add_row(
+            row["category"], f"{row['first']} v {row['second']}", f"{row['d']:.2f}", *spread, p, paired, *ends
+        )
+    return table
+
+
+def _p(row: Mapping[str, Any], prefix: str) -> str:
+    """Return a two-sided p-value of a category; where a computer cannot write it, the exponent of its tail if known."""
+    p, log10_p = row[f"{prefix}p_two_sided"], row[f"{prefix}log10_p"]
+    if p is None:
+        return ""
+    if p > sys.float_info.min:
+        return format_p(p)
+    return format_p(0.0, log10_p) if log10_p < sys.float_info.min_10_exp else "<1e-307"
+
+
 def show_result(result: Result, folder: Path, *, known: bool) -> None:
     """Print a result as a small table of names and numbers."""
     console = Console()
@@ -76,11 +102,19 @@ def show_result(result: Result, folder: Path, *, known: bool) -> None:
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(justify="right", style="bold")
     table.add_column()
+    categories = result.tables.get("categories") or []
+    in_table = tuple(f"{row['category']}." for row in categories)
     for name, value in result.metrics.items():
+        if (in_table and name.startswith(in_table)) or (categories and name.endswith(".share")):
+            continue
         table.add_row(name, f"{value:.6g}")
     for name, text in result.labels.items():
         table.add_row(name, text)
     console.print(table, markup=False)
+    if categories:
+        console.print()
+        console.print(category_table(result), markup=False)
+        console.print()
     if result.tables.get("level2"):
         from harness.plots.eatmap import eatmap_text
 

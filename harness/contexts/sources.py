@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -28,6 +28,8 @@ from harness.stimuli.templates import (
     load_template_set,
     template_path,
 )
+
+_Templates = TypeVar("_Templates", TemplateSet, PairTemplateSet)
 
 KEPT_WORDS = 20_000
 """Filled sentences are kept for so many words of a source; the words of all shipped tests fit."""
@@ -153,14 +155,7 @@ def _template_source(config: Mapping[str, Any], stimuli: str | Path | None) -> C
     name = str(config["name"])
     number = _choice(config, "number", ("both", "singular", "plural"))
     article = _choice(config, "article", ("agree", "fixed"))
-    if config.get("template"):
-        templates = _inline(str(config["template"]))
-        shown = str(config["template"])
-    elif config.get("templates"):
-        templates = load_template_set(str(config["templates"]), stimuli=stimuli)
-        shown = templates.name
-    else:
-        raise HarnessError(f"context={name} has no sentences: set context.templates to a name or a YAML file.")
+    templates, shown = _sentences(config, TemplateSet, load_template_set, stimuli)
     return TemplateSource(
         templates,
         label=_label(name, shown, _unless(number, "both"), _unless(article, "agree")),
@@ -169,12 +164,22 @@ def _template_source(config: Mapping[str, Any], stimuli: str | Path | None) -> C
     )
 
 
-def _inline(template: str) -> TemplateSet:
-    try:
-        return TemplateSet.model_validate({"name": "inline", "templates": [template]})
-    except ValidationError as error:
-        complaint = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise HarnessError(f"context.template: {complaint}.") from None
+def _sentences(
+    config: Mapping[str, Any], kind: type[_Templates], load: Callable[..., _Templates], stimuli: str | Path | None
+) -> tuple[_Templates, str]:
+    """Return the sentence that stands in a config, or the set that it names, and what to call it in a label."""
+    if config.get("template"):
+        shown = str(config["template"])
+        try:
+            return kind.model_validate({"name": "inline", "templates": [shown]}), shown
+        except ValidationError as error:
+            complaint = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+            raise HarnessError(f"context.template: {complaint}.") from None
+    if not config.get("templates"):
+        name = config["name"]
+        raise HarnessError(f"context={name} has no sentences: set context.templates to a name or a YAML file.")
+    templates = load(str(config["templates"]), stimuli=stimuli)
+    return templates, templates.name
 
 
 def _intersectional_source(config: Mapping[str, Any], stimuli: str | Path | None) -> ContextSource:
@@ -200,24 +205,9 @@ def _intersectional_source(config: Mapping[str, Any], stimuli: str | Path | None
 
 def _pair_source(config: Mapping[str, Any], stimuli: str | Path | None) -> ContextSource:
     article = _choice(config, "article", ("agree", "fixed"))
-    if config.get("template"):
-        shown = str(config["template"])
-        templates = _inline_pair(shown)
-    elif config.get("templates"):
-        templates = load_pair_templates(str(config["templates"]), stimuli=stimuli)
-        shown = templates.name
-    else:
-        raise HarnessError("context=pairs has no sentences: set context.templates to a name or a YAML file.")
+    templates, shown = _sentences(config, PairTemplateSet, load_pair_templates, stimuli)
     label = _label("pairs", shown, _unless(article, "agree"))
     return PairSource(templates, label=label, article=cast(Article, article))
-
-
-def _inline_pair(template: str) -> PairTemplateSet:
-    try:
-        return PairTemplateSet.model_validate({"name": "inline", "kind": "pair", "templates": [template]})
-    except ValidationError as error:
-        complaint = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
-        raise HarnessError(f"context.template: {complaint}.") from None
 
 
 def _bare_source(config: Mapping[str, Any], stimuli: str | Path | None) -> ContextSource:

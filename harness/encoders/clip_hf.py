@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
-from safetensors import SafetensorError
-
-from harness.encoders.torch_setup import import_torch, import_transformers, quiet
+from harness.encoders.pretrained import open_network, open_part, open_tokenizer, refuse_incomplete
+from harness.encoders.torch_setup import import_torch, import_transformers
 from harness.errors import HarnessError
 
 
@@ -48,7 +46,6 @@ def _projected(output: Any) -> Any:
 
 
 def _load(name: str, folder: Path, dtype: Any, device: Any) -> tuple[Any, Any, Any]:
-    transformers = import_transformers()
     kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
     if kind != "clip":
         raise HarnessError(f"Model {name}: {folder} holds a model of type {kind!r}, and clip is needed.")
@@ -56,32 +53,10 @@ def _load(name: str, folder: Path, dtype: Any, device: Any) -> tuple[Any, Any, A
         raise HarnessError(
             f"Model {name}: {folder} lacks preprocessor_config.json, which says how images are prepared."
         )
-    local = {"local_files_only": True, "trust_remote_code": False}
     # Resized by pillow as the models were trained; the other processor resizes tensors and gives other pixels.
-    processor_type = getattr(transformers, "CLIPImageProcessorPil", transformers.CLIPImageProcessor)
-    with quiet(transformers):
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-            processor = processor_type.from_pretrained(folder, **local)
-            model, found = transformers.CLIPModel.from_pretrained(
-                folder,
-                dtype=dtype,
-                use_safetensors=any(folder.glob("*.safetensors")),
-                output_loading_info=True,
-                **local,
-            )
-        except UnpicklingError:
-            raise HarnessError(
-                f"Model {name} cannot be opened from {folder}: its pickle is damaged or holds more than weights, and "
-                "code from a file is not run; use safetensors."
-            ) from None
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, SafetensorError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise HarnessError(f"Model {name} cannot be opened from {folder}: {reason}") from None
-    lacking = sorted(key for key in found["missing_keys"] if not key.endswith("position_ids"))
-    if lacking:
-        raise HarnessError(
-            f"Model {name}: the weights in {folder} lack {len(lacking)} parameters ({lacking[0]} …) of what its "
-            "config.json describes; fetch it again, or set model.path to a whole one."
-        )
-    return tokenizer, processor, model.eval().requires_grad_(False).to(device)
+    by_pillow = hasattr(import_transformers(), "CLIPImageProcessorPil")
+    processor = open_part("CLIPImageProcessorPil" if by_pillow else "CLIPImageProcessor", name, folder)
+    tokenizer = open_tokenizer(name, folder)
+    model, missing = open_network("CLIPModel", name, folder, dtype)
+    refuse_incomplete(name, folder, [key for key in missing if not key.endswith("position_ids")])
+    return tokenizer, processor, model.to(device)

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from pickle import UnpicklingError
 from types import ModuleType
 from typing import Any
 
+from harness.encoders.pretrained import opening
 from harness.encoders.torch_setup import import_torch
 from harness.encoders.weights import derived_dir, files_digest, hub_files
 from harness.errors import HarnessError, did_you_mean
@@ -191,18 +191,10 @@ class OpenClipNetwork:
         given: dict[str, Any] = {}
         if not files.folder:
             given = {"pretrained": str(files.weights), "force_quick_gelu": bool(files.config.get("quick_gelu"))}
-        try:
+        # open_clip and what it builds on share no base for a config or weights that do not fit.
+        with opening(name, what, unreadable=(Exception,)):
             model = open_clip.create_model(place, weights_only=True, require_pretrained=True, **given)
             self._tokenizer = open_clip.get_tokenizer(place)
-        except UnpicklingError:
-            raise HarnessError(
-                f"Model {name} cannot be opened from {what}: its pickle is damaged or holds more than "
-                "weights, and code from a file is not run; use safetensors."
-            ) from None
-        # open_clip and what it builds on share no base for a config or weights that do not fit.
-        except Exception as error:
-            reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise HarnessError(f"Model {name} cannot be opened from {what}: {reason}") from None
         self._model = model.eval().requires_grad_(False).to(device=device, dtype=dtype)
         self._transform = transform.image_transform_v2(transform.PreprocessCfg(**files.transform), is_train=False)
         self.longest = int(self._tokenizer.context_length)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 
 from harness.contexts import Context
 from harness.encoders.batching import buckets, pad
 from harness.encoders.gguf import converted
 from harness.encoders.pooling import Pool, view_tokens
 from harness.encoders.postprocess import POSTPROCESS
+from harness.encoders.pretrained import open_network, open_tokenizer, refuse_incomplete
 from harness.encoders.protocol import VIEWS, EncodedBatch, View
 from harness.encoders.tokens import BOS, ContextTokenizer, Row, Tally
-from harness.encoders.torch_setup import import_torch, import_transformers, quiet, usable_device
+from harness.encoders.torch_setup import import_torch, usable_device
 from harness.encoders.weights import Weights, derived_dir, find_weights, weights_identity
 from harness.errors import HarnessError
 from harness.options import one_of
@@ -228,43 +227,15 @@ class TransformerEncoder:
 
 
 def _load(name: str, folder: Path, dtype: Any, device: Any) -> tuple[Any, Any]:
-    """Return tokenizer and model of a folder, without network, without code from the folder, safetensors first."""
-    transformers = import_transformers()
-    local = {"local_files_only": True, "trust_remote_code": False}
-    with quiet(transformers):
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **local)
-            model, found = transformers.AutoModel.from_pretrained(
-                folder,
-                dtype=dtype,
-                use_safetensors=any(folder.glob("*.safetensors")),
-                output_loading_info=True,
-                **local,
-            )
-        except UnpicklingError:
-            raise HarnessError(
-                f"Model {name} cannot be opened from {folder}: its pickle is damaged or holds more than weights, and "
-                "code from a file is not run; use safetensors."
-            ) from None
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, SafetensorError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise HarnessError(f"Model {name} cannot be opened from {folder}: {reason}") from None
+    """Return tokenizer and model of a folder; of an encoder–decoder its encoder."""
+    tokenizer = open_tokenizer(name, folder)
+    model, missing = open_network("AutoModel", name, folder, dtype)
     two_parts = bool(model.config.is_encoder_decoder)
-    _check_complete(name, folder, found["missing_keys"], encoder_only=two_parts)
+    unused = ("pooler", "decoder") if two_parts else ("pooler",)
+    refuse_incomplete(name, folder, [key for key in missing if not any(part in unused for part in key.split("."))])
     model = model.get_encoder() if two_parts else model
     model.config.use_cache = False
-    return tokenizer, model.eval().requires_grad_(False).to(device)
-
-
-def _check_complete(name: str, folder: Path, missing: Collection[str], *, encoder_only: bool) -> None:
-    """Refuse weights that lack parameters: transformers would make them up at random. What is not used may lack."""
-    unused = ("pooler", "decoder") if encoder_only else ("pooler",)
-    lacking = sorted(key for key in missing if not any(part in unused for part in key.split(".")))
-    if lacking:
-        raise HarnessError(
-            f"Model {name}: the weights in {folder} lack {len(lacking)} parameters ({lacking[0]} …) of what its "
-            "config.json describes; fetch it again, or set model.path to a whole one."
-        )
+    return tokenizer, model.to(device)
 
 
 def _positions(model: Any) -> int | None:

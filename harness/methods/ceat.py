@@ -12,15 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from harness.methods.base import BlockSet, Inputs, Measurement, Row
 from harness.methods.ceat_draws import SLOTS, draw_contexts
 from harness.methods.ceat_tables import convergence_rows, histogram_rows, sample_rows, samples_enough
-from harness.methods.null import permutation_p
+from harness.methods.null import permutation_p, permuted
 from harness.methods.projection import Subspace
 from harness.methods.weat import SIGNIFICANT, p_metrics
 from harness.options import StatsOptions
 from harness.stats.ceat_kernel import Drawn, ceat_samples, scored_samples
 from harness.stats.effect import cohens_d
 from harness.stats.meta import Alternative, RandomEffects, effect_variance, random_effects
-from harness.stats.permutation import Alternative as Tail
-from harness.stats.permutation import Null, PermutationP, Ties, permutation_pvalue
+from harness.stats.permutation import PermutationP
 
 FloatArray = NDArray[np.float64]
 Blocks = Sequence[NDArray[Any]]
@@ -150,17 +149,7 @@ def sample_p(
     values: FloatArray, first: int, *, alternative: str, stats: StatsOptions, rng: np.random.Generator
 ) -> FloatArray:
     """Return the permutation p-value of every sample: exact up to 8 v 8 words, else by the saddle-point."""
-    found = permutation_pvalue(
-        values,
-        np.arange(values.shape[1]) < first,
-        alternative=cast(Tail, alternative),
-        null=cast(Null, stats.null),
-        ties=cast(Ties, stats.ties),
-        resamples=stats.resamples,
-        plus_one=stats.plus_one,
-        exact_limit=stats.exact_limit,
-        rng=rng,
-    )
+    found = permuted(values, first, alternative=alternative, stats=stats, rng=rng)
     return np.asarray(found.p, dtype=np.float64)
 
 

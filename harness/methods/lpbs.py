@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 
 from harness.methods.base import Inputs, Measurement, PairLikelihoods, PairSentences, Row
 from harness.methods.null import permutation_p
-from harness.methods.seat import LARGEST_BOOTSTRAP
+from harness.methods.seat import item_interval
 from harness.methods.weat import SIGNIFICANT, p_metrics
 from harness.options import StatsOptions
-from harness.stats.effect import Interval, bca_interval, cohens_d
+from harness.stats.effect import cohens_d
 from harness.stats.permutation import PermutationP
 
 FloatArray = NDArray[np.float64]
@@ -103,7 +103,7 @@ def measure(inputs: Inputs) -> Measurement:
     }
     chosen = both[inputs.unit or "item"]
     metrics = {"d": chosen.d, **p_metrics(chosen.p)}
-    interval = _interval(chosen, inputs.stats, seed=inputs.seed)
+    interval = item_interval(chosen.bs_a, chosen.bs_b, stats=inputs.stats, seed=inputs.seed)
     if interval is not None:
         metrics |= {"ci_low": interval.low, "ci_high": interval.high}
     for by, one in both.items():
@@ -224,17 +224,3 @@ def target_rows(inputs: Inputs, found: PairLikelihoods | PairSentences) -> list[
             for word, a, b in zip(found.words[slot], contrasts, share, strict=True)
         ]
     return rows
-
-
-def _interval(found: Lpbs, stats: StatsOptions, *, seed: int) -> Interval | None:
-    if not stats.ci_resamples or found.bs_a.size + found.bs_b.size > LARGEST_BOOTSTRAP:
-        return None
-    return bca_interval(
-        found.bs_a,
-        found.bs_b,
-        confidence=stats.confidence,
-        resamples=stats.ci_resamples,
-        rng=np.random.default_rng([seed, 2]),
-        ddof=stats.ddof,
-        epsilon=stats.epsilon,
-    )

@@ -20,11 +20,21 @@ def above_zero(p: float | NDArray[np.float64]) -> float:
 def permutation_p(
     first: ArrayLike, second: ArrayLike, *, alternative: str, stats: StatsOptions, rng: np.random.Generator
 ) -> PermutationP:
-    """Return the p-value of ``first`` against ``second``; ``StatsOptions.check`` has seen to the options' values."""
+    """Return the p-value of ``first`` against ``second``."""
     first, second = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    return permuted(np.concatenate([first, second]), len(first), alternative=alternative, stats=stats, rng=rng)
+
+
+def permuted(
+    values: NDArray[np.float64], first: int, *, alternative: str, stats: StatsOptions, rng: np.random.Generator
+) -> PermutationP:
+    """Return the p-value of the first values of each row against its rest.
+
+    ``StatsOptions.check`` has seen to the options' values.
+    """
     return permutation_pvalue(
-        np.concatenate([first, second]),
-        np.arange(len(first) + len(second)) < len(first),
+        values,
+        np.arange(values.shape[-1]) < first,
         alternative=cast(Alternative, alternative),
         null=cast(Null, stats.null),
         ties=cast(Ties, stats.ties),

@@ -176,6 +176,9 @@ def measure(inputs: Inputs) -> Measurement:
         _add_factorial(factorial(values, own.second, confidence=inputs.stats.confidence), own, metrics, tables)
     else:
         notes.append("The factorial model needs three categories or more, and was left out.")
+    smallest = float(effects[0].p.smallest_p)
+    if smallest >= SIGNIFICANT:
+        notes.append(f"With {len(values)} sentences no p is below {smallest:.2g}, however strong a category is.")
     ends = deciles(values, own)
     metrics |= _share_metrics(ends, inputs)
     tables |= {"deciles": share_rows(ends, own), "strongest": _strongest_rows(values, own)}
@@ -206,7 +209,11 @@ def _effect_metrics(effect: CategoryEffect) -> dict[str, float]:
         "difference": effect.difference,
     }
     if effect.paired is not None:
-        found |= {"paired_p": above_zero(effect.paired.p), "paired_log10_p": effect.paired.log10_p}
+        found |= {
+            "paired_p": above_zero(effect.paired.p),
+            "paired_log10_p": effect.paired.log10_p,
+            "paired_p_two_sided": above_zero(effect.paired.p_two_sided),
+        }
     return {f"{effect.name}.{key}": value for key, value in found.items()}
 
 
@@ -226,6 +233,7 @@ def _effect_row(effect: CategoryEffect) -> Row:
         "null": effect.p.null,
         "paired_p": None if paired is None else above_zero(paired.p),
         "paired_log10_p": None if paired is None else paired.log10_p,
+        "paired_p_two_sided": None if paired is None else above_zero(paired.p_two_sided),
         "paired_null": None if paired is None else paired.null,
         "n_pairs": effect.n,
     }

@@ -80,7 +80,7 @@ def measure(inputs: Inputs) -> Measurement:
     found = {by: seat(sets, by=by, stats=inputs.stats, seed=inputs.seed) for by in ("item", "stimulus")}
     chosen = found[inputs.unit or "item"]
     metrics = {"d": chosen.d, **p_metrics(chosen.p)}
-    interval = _interval(chosen, inputs.stats, seed=inputs.seed)
+    interval = item_interval(chosen.s_x, chosen.s_y, stats=inputs.stats, seed=inputs.seed)
     if interval is not None:
         metrics |= {"ci_low": interval.low, "ci_high": interval.high}
     for by, one in found.items():
@@ -99,12 +99,13 @@ def measure(inputs: Inputs) -> Measurement:
     return Measurement(metrics, labels, {"associations": rows})
 
 
-def _interval(found: Seat, stats: StatsOptions, *, seed: int) -> Interval | None:
-    if not stats.ci_resamples or found.s_x.size + found.s_y.size > LARGEST_BOOTSTRAP:
+def item_interval(first: FloatArray, second: FloatArray, *, stats: StatsOptions, seed: int) -> Interval | None:
+    """Return the bootstrap interval of d, if there are few enough items for one."""
+    if not stats.ci_resamples or first.size + second.size > LARGEST_BOOTSTRAP:
         return None
     return bca_interval(
-        found.s_x,
-        found.s_y,
+        first,
+        second,
         confidence=stats.confidence,
         resamples=stats.ci_resamples,
         rng=np.random.default_rng([seed, 2]),

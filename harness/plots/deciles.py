@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 
-from harness.plots.person import poles, stimulus
+from harness.plots.person import per_cent, poles, stimulus
 from harness.plots.style import GREY, new_figure
 from harness.result import Result
 
@@ -35,7 +35,7 @@ def figure(result: Result) -> Figure:
             left = [start + width for start, width in zip(left, widths, strict=True)]
         for y, row in enumerate(chosen):
             axes.text(
-                row["share"] + 0.015, y, f"{100 * row['share']:.0f} %", va="center", fontsize=7.5,
+                row["share"] + 0.015, y, per_cent(row["share"]), va="center", fontsize=7.5,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )  # fmt: skip
         axes.axvline(0.5, color=GREY, linewidth=0.8, linestyle=":")
@@ -44,7 +44,9 @@ def figure(result: Result) -> Figure:
         axes.tick_params(axis="y", length=0)
         axes.set_xlim(0, 1.12)
         axes.set_xlabel("share of sentences with the term (dotted: no effect)")
-        axes.set_title(f"the tenth nearest to {pole} ({chosen[0]['n']} sentences)", loc="left", fontsize=9)
+        number = chosen[0]["n"]
+        sentences = "1 sentence" if number == 1 else f"{number} sentences"
+        axes.set_title(f"the tenth nearest to {pole} ({sentences})", loc="left", fontsize=9)
         if moving:
             axes.legend(frameon=False, fontsize=7.5, loc="lower right", title="from left to right", title_fontsize=7.5)
     drawing.suptitle(

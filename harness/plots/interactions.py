@@ -19,17 +19,18 @@ def figure(result: Result) -> Figure:
     """Draw the factorial model of the projections; an interaction that Holm's correction leaves is in bold."""
     rows = result.tables["effects"]
     main = [row for row in rows if row["second"] is None]
-    drawing = new_figure(5.6 + 0.52 * len(main), 2.2 + 0.4 * len(main))
+    drawing = new_figure(5.6 + 0.52 * len(main), 2.4 + 0.4 * len(main))
     left, right = drawing.subplots(1, 2, width_ratios=(1, 2.1))
     _main(left, main)
-    left.set_title(f"main effects (interval: ± {result.metrics['effect_half_width']:.2g})", loc="left", fontsize=9)
+    left.set_title("main effects", loc="left", fontsize=9)
     _heat(right, drawing, [row["first"] for row in main], [row for row in rows if row["second"] is not None])
     metrics, (first, second) = result.metrics, poles(result)
     drawing.suptitle(
         f"Factorial model of {stimulus(result)} on {first} v {second}: {result.factors['model']}, "
         f"{metrics['n_sentences']:,.0f} sentences\n"
         f"main effects explain {100 * metrics['share_main']:.1f} % of the variance, two-way interactions "
-        f"{100 * metrics['share_interactions']:.1f} %",
+        f"{100 * metrics['share_interactions']:.1f} %\n"
+        f"interval of every effect: ± {metrics['effect_half_width']:.2g}",
         x=0.01,
         ha="left",
         fontsize=10,
@@ -38,6 +39,8 @@ def figure(result: Result) -> Figure:
 
 
 def _main(axes: Axes, rows: list[dict[str, Any]]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     heights = list(range(len(rows)))[::-1]
     effects = np.array([row["effect"] for row in rows])
     half = np.array([row["high"] for row in rows]) - effects
@@ -46,7 +49,8 @@ def _main(axes: Axes, rows: list[dict[str, Any]]) -> None:
     axes.set_yticks(heights, [f"{row['first']}\n({row['terms']})" for row in rows], fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.set_xlabel("first term − second term, in units of projection")
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.set_xlabel("first term − second term,\nin units of projection")
 
 
 def _heat(axes: Axes, drawing: Figure, names: list[str], rows: list[dict[str, Any]]) -> None:
@@ -72,6 +76,6 @@ def _heat(axes: Axes, drawing: Figure, names: list[str], rows: list[dict[str, An
     for spine in axes.spines.values():
         spine.set_visible(False)
     bar = drawing.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
-    bar.set_label("both first terms: above (+) or below (−)\nthe sum of their effects", fontsize=8)
+    bar.set_label("both first or both second terms: above (+)\nor below (−) the sum of their effects", fontsize=8)
     bar.outline.set_visible(False)
-    axes.set_title("two-way interactions of first terms (bold: p < .05 after Holm)", loc="left", fontsize=9)
+    axes.set_title("two-way interactions (bold: p < .05 after Holm)", loc="left", fontsize=9)

@@ -40,9 +40,14 @@ def figure(curves: Sequence[Curve]) -> Figure:
                 axes.plot(at, np.full(len(at), y), marker, color=colour, markersize=3.5, label=labels.pop(key, None))
         axes.plot(curve.median, y, "|", color=INK, markersize=13, label=labels.pop("median", None))
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_yticks(range(len(curves)), [f"{c.test} ({len(c.cells):,})" for c in curves], fontsize=7.5)
+    axes.set_yticks(range(len(curves)), [_label(curve) for curve in curves], fontsize=7.5)
     axes.set_ylim(len(curves) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("d of every specification (their number in brackets)", fontsize=8)
     axes.legend(frameon=False, fontsize=7.5, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=4, borderaxespad=0.2)
     return drawing
+
+
+def _label(curve: Curve) -> str:
+    without = f"; {curve.lacking:,} without d" if curve.lacking else ""
+    return f"{curve.test} ({len(curve.cells):,}{without})"

@@ -1,4 +1,4 @@
-"""What the figures of a word in intersectional contexts call it, and the two ends of its projection."""
+"""What the figures of a word in intersectional contexts call it and its two poles, and how they print shares."""
 
 from __future__ import annotations
 
@@ -14,3 +14,12 @@ def poles(result: Result) -> tuple[str, str]:
     """Return what a large and what a small projection are near to."""
     first, _, second = result.labels.get("poles", "first pole v second pole").partition(" v ")
     return first, second
+
+
+def per_cent(share: float) -> str:
+    """Return a share as people print it; what is neither none nor all is not rounded to it."""
+    if 0 < share < 0.005:
+        return "< 1 %"
+    if 0.995 <= share < 1:
+        return "> 99 %"
+    return f"{100 * share:.0f} %"

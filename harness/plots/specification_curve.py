@@ -25,7 +25,7 @@ _RASTER = 300
 def figure(curve: Curve, choices: list[str]) -> Figure:
     """Draw a curve with the dashboard of its choices."""
     rows = dashboard_rows(curve, choices)
-    drawing = new_figure(7.2, 2.5 + _ROW * (len(rows) + 1))
+    drawing = new_figure(7.2, 2.65 + _ROW * (len(rows) + 1))
     if rows:
         top, below = drawing.subplots(2, 1, sharex=True, height_ratios=[2.3, _ROW * (len(rows) + 1)])
         _dashboard(below, curve, rows)
@@ -40,7 +40,8 @@ def dashboard_rows(curve: Curve, choices: list[str]) -> list[tuple[str, str]]:
     """Return the rows of the dashboard: a factor and one of its values; a factor of very many values has none."""
     rows = []
     for name in choices:
-        levels = sorted({str(value) for value in curve.cells[name] if value is not None}, key=natural_key)
+        known = [value for value in curve.cells[name] if value is not None and value == value]
+        levels = sorted(set(map(str, known)), key=natural_key)
         if 1 < len(levels) <= _MOST_LEVELS:
             rows += [(name, level) for level in levels]
     return rows
@@ -79,13 +80,14 @@ def _effects(axes: Axes, curve: Curve) -> None:
     axes.set_ylabel("d")
     axes.tick_params(axis="x", length=0)
     axes.set_title(_title(curve), loc="left", fontsize=10)
-    axes.legend(frameon=False, fontsize=7.5, loc="lower left", bbox_to_anchor=(0, -0.2), ncols=4, borderaxespad=0)
+    axes.legend(frameon=False, fontsize=7.5, loc="lower right", bbox_to_anchor=(1, -0.2), ncols=4, borderaxespad=0)
 
 
 def _title(curve: Curve) -> str:
-    text = f"{curve.test}: {len(curve.cells):,} specifications, {curve.significant:.0%} significant"
+    without = f" ({curve.lacking:,} without d)" if curve.lacking else ""
+    text = f"{curve.test}: {len(curve.cells):,} specifications{without}, {curve.significant:.0%} significant"
     if curve.inference is not None:
-        text += f"; median v relabelling p = {curve.inference.p_median:.3g}"
+        text += f"\nmedian v relabelling p = {curve.inference.p_median:.3g}"
     return text
 
 

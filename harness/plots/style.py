@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, GREY, INK = "#0072B2", "#D55E00", "#009E73", "#8A8A8A", "#222222"
 """Of Okabe & Ito's palette."""
 
+DPI = 150
+"""Of a PNG."""
+
 RC = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -39,6 +42,6 @@ def new_figure(width: float, height: float) -> Figure:
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Write a figure as PNG and SVG, the same bytes for the same data."""
     paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
-    figure.savefig(paths[0], dpi=150, metadata={"Software": None})
+    figure.savefig(paths[0], dpi=DPI, metadata={"Software": None})
     figure.savefig(paths[1], metadata={"Date": None, "Creator": None})
     return paths

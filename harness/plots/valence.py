@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.methods.weat import SIGNIFICANT
 from harness.plots.p_text import format_p
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def figure(result: Result) -> Figure:
-    """Draw a row a category: the means of both terms and the line between them; beside it d, with p."""
+    """Draw a row a category: the means of both terms and the line between them; beside it d, with both p-values."""
     from matplotlib.ticker import MaxNLocator
 
     rows = result.tables["categories"]
-    drawing = new_figure(10.6, 1.5 + 0.42 * len(rows))
+    drawing = new_figure(11.6, 1.5 + 0.42 * len(rows))
     means, effects = drawing.subplots(1, 2, width_ratios=(1.7, 1), sharey=True)
     heights = list(range(len(rows)))[::-1]
     for y, row in zip(heights, rows, strict=True):
@@ -71,14 +71,21 @@ def _effects(axes: Axes, result: Result, heights: list[int]) -> None:
     axes.margins(x=0.12)
     axes.tick_params(axis="y", length=0)
     right = axes.secondary_yaxis("right")
-    texts = [f"d = {row['d']:.2f}   {_p_text(row['p_two_sided'])}" for row in rows]
+    texts = [f"d = {row['d']:.2f}   {_p_text('p', row['p_two_sided'])}{_paired_text(row)}" for row in rows]
     right.set_yticks(heights, texts, fontsize=7.5)
     right.tick_params(axis="y", length=0)
     right.spines["right"].set_visible(False)
-    ticks = "; ticks: other word orders" if orders else ""
-    axes.set_title(f"filled: p < {SIGNIFICANT:g}, two-sided{ticks}", loc="left", fontsize=8)
+    others = len(next(iter(orders.values()))) - 1 if orders else 0
+    ticks = f"; ticks: {others} other word orders" if others else ""
+    axes.set_title(f"filled: p < {SIGNIFICANT:g}; every p is two-sided{ticks}", loc="left", fontsize=8)
 
 
-def _p_text(p: float) -> str:
+def _p_text(name: str, p: float) -> str:
     """Return a p-value, or that it is below what a computer writes."""
-    return f"p = {format_p(p)}" if p > sys.float_info.min else "p < 1e-307"
+    return f"{name} = {format_p(p)}" if p > sys.float_info.min else f"{name} < 1e-307"
+
+
+def _paired_text(row: dict[str, Any]) -> str:
+    """Return the p-value of matched pairs, where there is one."""
+    p = row.get("paired_p_two_sided")
+    return "" if p is None else f"   {_p_text('paired p', p)}"

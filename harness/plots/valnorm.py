@@ -58,7 +58,7 @@ def _by_layer(axes: Axes, layers: list[dict[str, Any]]) -> None:
     axes.set_ylim(min(0.0, axes.get_ylim()[0]), 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
-    axes.legend(frameon=False, fontsize=8, loc="best")
+    axes.legend(frameon=False, fontsize=8, loc="best", title="bands: intervals over all words", title_fontsize=8)
 
 
 def _words(axes: Axes, result: Result) -> None:

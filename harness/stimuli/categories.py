@@ -9,21 +9,17 @@ from itertools import permutations, product
 from pathlib import Path
 from random import Random
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from harness.contexts.context import Context
 from harness.errors import HarnessError, did_you_mean
 from harness.stimuli.load import stimuli_roots
 from harness.stimuli.render import Article, render, slots
-from harness.stimuli.schema import Name, Source, Word
+from harness.stimuli.schema import Described, Strict, Word
 from harness.stimuli.yaml_file import explain, read_yaml
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Category(_Strict):
+class Category(Strict):
     """Two opposing terms; ``ratio`` is how often the first is used for each use of the second."""
 
     name: str
@@ -45,15 +41,9 @@ class IntersectionalContext:
     order: tuple[int, ...]
 
 
-class CategorySet(_Strict):
+class CategorySet(Described):
     """Ordered categories and the sentence that takes one term of each."""
 
-    name: Name
-    version: int = 1
-    title: str = ""
-    source: Source | None = None
-    licence: str = ""
-    note: str = ""
     template: str = "{a modifiers} {word}"
     word: Word = "person"
     categories: tuple[Category, ...] = Field(min_length=1, max_length=16)
@@ -107,7 +97,8 @@ class CategorySet(_Strict):
         own = tuple(range(len(self.categories)))
         if not 0 <= count < math.factorial(len(own)):
             raise HarnessError(
-                f"context.shuffles={count}: {self.name} has {math.factorial(len(own)) - 1} orders beside its own."
+                f"context.shuffles={count}: {self.name} has {math.factorial(len(own)) - 1} orders beside its own; "
+                "0 draws none."
             )
         rng, found = Random(seed), dict.fromkeys([own])
         while len(found) <= count:

@@ -13,7 +13,7 @@ import yaml
 
 from harness.errors import HarnessError
 from harness.stimuli.load import load_test
-from harness.stimuli.yaml_file import read_yaml
+from harness.stimuli.yaml_file import read_utf8, read_yaml
 
 _SENT_BIAS = {"X": "targ1", "Y": "targ2", "A": "attr1", "B": "attr2"}
 _WEFE = {"X": ("target_sets", 0), "Y": ("target_sets", 1), "A": ("attribute_sets", 0), "B": ("attribute_sets", 1)}
@@ -31,15 +31,7 @@ class _File:
             self.data = read_yaml(path)
             self.text = path.read_text(encoding="utf-8")
             return
-        try:
-            self.text = path.read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            raise HarnessError(f"{path}: there is no such file.") from None
-        except UnicodeDecodeError as error:
-            line = path.read_bytes()[: error.start].count(b"\n") + 1
-            raise HarnessError(f"{path}, line {line}: not UTF-8; save the file as UTF-8.") from None
-        except OSError as error:
-            raise HarnessError(f"{path}: cannot be read ({error.strerror}).") from None
+        self.text = read_utf8(path, encoding="utf-8-sig")
         self.data = self._json()
 
     def _json(self) -> dict[str, Any]:

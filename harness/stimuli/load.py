@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import HarnessError, did_you_mean
+from harness.natural import natural_key
 from harness.paths import stimuli_dir, user_conf_dir
 from harness.stimuli.schema import AssociationTest, Concept, DetectionTask, SingleTargetTest, Test, ValenceTest
 from harness.stimuli.yaml_file import explain, read_yaml
@@ -73,17 +74,12 @@ def test_files(extra: str | Path | None = None) -> dict[str, Path]:
 
 def test_names(extra: str | Path | None = None) -> list[str]:
     """Return the names of all tests."""
-    return sorted(_test_files(stimuli_roots(extra)), key=_natural)
+    return sorted(_test_files(stimuli_roots(extra)), key=natural_key)
 
 
 def concept_names(extra: str | Path | None = None) -> list[str]:
     """Return the names of all concepts."""
     return sorted(_concept_files(stimuli_roots(extra)))
-
-
-def _natural(name: str) -> tuple[Any, ...]:
-    digits = "".join(c if c.isdigit() else " " for c in name).split()
-    return ("".join(c for c in name if not c.isdigit()), [int(d) for d in digits])
 
 
 @cache

@@ -10,11 +10,13 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]*(/[a-z0-9
 Word = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """A key that the file may not have is an error."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Source(_Strict):
+class Source(Strict):
     """Where a list was printed: the paper's key and the place in it."""
 
     paper: str
@@ -22,7 +24,18 @@ class Source(_Strict):
     note: str = ""
 
 
-class Picture(_Strict):
+class Described(Strict):
+    """What a set of sentences or categories says about itself."""
+
+    name: Name
+    version: int = 1
+    title: str = ""
+    source: Source | None = None
+    licence: str = ""
+    note: str = ""
+
+
+class Picture(Strict):
     """An image file of a concept: the word that stands for it, where it is, the sha256 of its bytes."""
 
     word: str
@@ -31,7 +44,7 @@ class Picture(_Strict):
     licence: str = ""
 
 
-class Concept(_Strict):
+class Concept(Strict):
     """A named list of stimuli.
 
     ``as_printed`` maps a corrected word to the form that the source prints. ``fallbacks`` maps a word to other
@@ -95,7 +108,7 @@ class Concept(_Strict):
         return self
 
 
-class AssociationTest(_Strict):
+class AssociationTest(Strict):
     """Targets X, Y and attributes A, B, each a concept; a variant swaps some of them."""
 
     kind: Literal["association"] = "association"
@@ -111,7 +124,7 @@ class AssociationTest(_Strict):
     note: str = ""
 
 
-class SingleTargetTest(_Strict):
+class SingleTargetTest(Strict):
     """WEFAT: words W with a property each, and attributes A, B."""
 
     kind: Literal["single"] = "single"
@@ -127,7 +140,7 @@ class SingleTargetTest(_Strict):
     note: str = ""
 
 
-class DetectionTask(_Strict):
+class DetectionTask(Strict):
     """IBD and EIBD: groups of names, what each group is made of, and the attributes to be found.
 
     ``constituents`` maps a group and a category (``race``, ``gender``) to the groups whose names are united there;
@@ -149,7 +162,7 @@ class DetectionTask(_Strict):
     note: str = ""
 
 
-class ValenceTest(_Strict):
+class ValenceTest(Strict):
     """Words W that stand in many contexts, and the poles A and B of the dimension that they are projected on."""
 
     kind: Literal["valence"] = "valence"

@@ -6,32 +6,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from harness.contexts.context import Context, PairContext
 from harness.errors import HarnessError, did_you_mean
-from harness.stimuli.grammar import part_of
 from harness.stimuli.load import stimuli_roots
 from harness.stimuli.render import Article, Slot, render, slots
-from harness.stimuli.schema import Concept, Name, Source
+from harness.stimuli.schema import Described, Strict
 from harness.stimuli.yaml_file import explain, read_yaml
 
 ANY = "any"
 Number = Literal["both", "singular", "plural"]
 Agreement = Literal["thing_singular", "thing_plural", "person_singular", "person_plural"]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Described(_Strict):
-    name: Name
-    version: int = 1
-    title: str = ""
-    source: Source | None = None
-    licence: str = ""
-    note: str = ""
 
 
 def _require_slots(template: str, *names: str) -> list[Slot]:
@@ -48,7 +34,7 @@ def _require_bare_target(found: list[Slot], template: str) -> None:
         raise ValueError(f"{template!r} must have {{target}} without a, an or plural")
 
 
-class Form(_Strict):
+class Form(Strict):
     """Sentences for one grammatical form; ``size`` says how many, and is checked."""
 
     templates: tuple[str, ...] = Field(min_length=1)
@@ -66,7 +52,7 @@ class Form(_Strict):
         return self
 
 
-class TemplateSet(_Described):
+class TemplateSet(Described):
     """Sentences with the slot ``{word}``.
 
     ``parts`` maps a part of speech to the forms it fills, ``concepts`` does so for a concept by name and goes first;
@@ -133,17 +119,8 @@ class TemplateSet(_Described):
                 contexts.append(Context(text, *spans["word"]))
         return tuple(contexts)
 
-    def fill_concept(
-        self, concept: Concept, *, number: Number = "both", article: Article = "agree"
-    ) -> dict[str, tuple[Context, ...]]:
-        """Return the sentences of each word of a concept."""
-        return {
-            word: self.fill(word, part=part_of(word, concept), concept=concept.name, number=number, article=article)
-            for word in concept.words
-        }
 
-
-class Subject(_Strict):
+class Subject(Strict):
     """How a target of some part of speech begins a clause, and how the verb agrees with it."""
 
     text: str
@@ -156,7 +133,7 @@ class Subject(_Strict):
         return text
 
 
-class PairTemplateSet(_Described):
+class PairTemplateSet(Described):
     """Sentences with the slots ``{target}`` and ``{attribute}``.
 
     Frames, subjects and predicates are combined, so that the j-th sentence of every target and attribute says the
@@ -164,7 +141,7 @@ class PairTemplateSet(_Described):
     predicate (with the attribute) begins the clause. ``templates`` is a plain list for a user's own set.
     """
 
-    kind: Literal["pair"]
+    kind: Literal["pair"] = "pair"
     size: int | None = None
     templates: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
@@ -231,11 +208,6 @@ def _template_files(roots: tuple[Path, ...]) -> dict[str, Path]:
         for path in sorted((root / "templates").glob("*.yaml")):
             files.setdefault(path.stem, path)
     return files
-
-
-def template_names(*, stimuli: str | Path | None = None) -> list[str]:
-    """Return the names of all sets of templates."""
-    return sorted(_template_files(stimuli_roots(stimuli)))
 
 
 _Model = TypeVar("_Model", TemplateSet, PairTemplateSet)

@@ -17,10 +17,10 @@ _MOST_VALUES = 1_000_000
 """What no file of ours comes near: deeper nesting overflows the parser's stack, more values are a bomb of aliases."""
 
 
-def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a YAML mapping; a broken file raises one sentence with its line."""
+def read_utf8(path: Path, *, encoding: str = "utf-8") -> str:
+    """Read a text file; one that cannot be read raises one sentence."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding=encoding)
     except FileNotFoundError:
         raise HarnessError(f"{path}: there is no such file.") from None
     except UnicodeDecodeError as error:
@@ -28,6 +28,11 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise HarnessError(f"{path}, line {line}: not UTF-8; save the file as UTF-8.") from None
     except OSError as error:
         raise HarnessError(f"{path}: cannot be read ({error.strerror}).") from None
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML mapping; a broken file raises one sentence with its line."""
+    text = read_utf8(path)
     try:
         _refuse_endless(path, text)
         loader = _Loader(text)

@@ -7,11 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.audit.calibration_section import texts_in_words
+from harness.audit.calibration import calibration
+from harness.audit.calibration_section import calibration_section, texts_in_words
 from harness.audit.frequency import Bands, Frequencies, load_frequencies, widened
 from harness.audit.redraw import Pool, matched_in_words
+from harness.audit.stored_pools import StoredPool, pools_in_words
 from harness.audit.text_calibration import (
     EFFECT,
+    LPBS_ITEM,
+    LPBS_STIMULUS,
     PUBLISHED,
     SEAT_ITEM,
     SEAT_STIMULUS,
@@ -22,6 +26,8 @@ from harness.audit.text_calibration import (
     seat_log10_p,
 )
 from harness.errors import HarnessError
+from harness.result import Result
+from tests.audit.multiverse import BASE, fingerprint
 
 WORDS = [f"w{i}" for i in range(60)]
 RANKED = Frequencies("a list", {word: float(i + 1) for i, word in enumerate(WORDS)})
@@ -92,6 +98,17 @@ def test_the_report_names_words_that_could_not_be_matched() -> None:
     assert "not by frequency" in matched_in_words([pool], None, 3, 1)[0]
 
 
+def test_pools_of_one_size_are_one_line_whatever_their_pooling() -> None:
+    pool = Pool(WORDS, frequencies=None, bands=1)
+    keys = [(model, "bare", "word", how, "last", "None") for model in ("b", "a") for how in ("mean", "first")]
+    few = Pool(WORDS[:9], frequencies=None, bands=1)
+    small = StoredPool(("a", "templates/seat", "word", "mean", "last", "None"), few, ())
+    assert pools_in_words([*(StoredPool(key, pool, ()) for key in keys), small]) == [
+        "0 names and 60 words that the sweep has encoded in their texts: bare (a and b)",
+        "0 names and 9 words that the sweep has encoded in their texts: templates/seat (a)",
+    ]
+
+
 def null_sets(rng: np.random.Generator, *, words: int = 8, texts: int = 30, dim: int = 40) -> list[list[np.ndarray]]:
     """Blocks of words that have a direction of their own and noise in every text, and no association."""
     return [
@@ -133,3 +150,30 @@ def test_exchanging_sentences_does_not(on_nothing: TextCalibration) -> None:
     ceat_line, seat_line = texts_in_words(on_nothing)
     assert "with the published variance p is at most .05 in" in ceat_line
     assert "exchanging sentences finds something" in seat_line
+
+
+def lpbs_cell(seed: int, *, by_word: float, words: int = 8, sentences: int = 12) -> Result:
+    """A cell of LPBS whose attributes have scores of their own, and noise in every sentence."""
+    rng = np.random.default_rng(seed)
+    own = by_word * rng.normal(size=(2 * words, 1))
+    items = own + rng.normal(size=(2 * words, sentences))
+    rows = [
+        {"set": "AB"[i >= words], "word": f"w{i}", "bs": float(row.mean()), "items": row.tolist()}
+        for i, row in enumerate(items)
+    ]
+    factors = {**BASE, "method": "lpbs", "association": "probability", "seed": seed}
+    return Result(fingerprint(factors), "finished", {}, factors, {"d": 0.0}, tables={"attribute_scores": rows})
+
+
+@pytest.mark.parametrize("vectors", [True, False])
+def test_lpbs_by_sentence_finds_what_words_have_of_their_own(runs: Path, vectors: bool) -> None:
+    apart = calibration([lpbs_cell(i, by_word=1.0) for i in range(4)], runs=runs, draws=400, vectors=vectors)
+    alike = calibration([lpbs_cell(i, by_word=0.0) for i in range(4)], runs=runs, draws=400, vectors=vectors)
+    items, words = (apart.texts.row(name) for name in (LPBS_ITEM, LPBS_STIMULUS))
+    assert items is not None and words is not None
+    assert items.draws == words.draws == 400
+    assert items.rates[0].low > 0.3
+    assert [one.verdict for one in words.rates] == ["nominal", "nominal"]
+    assert alike.texts.row(LPBS_ITEM).rates[0].verdict == "nominal"  # type: ignore[union-attr]
+    assert apart.left_out == []
+    assert "LPBS, sentences exchanged, as published" in calibration_section(apart, {})

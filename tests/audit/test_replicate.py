@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from harness.audit.availability import unavailable
-from harness.audit.needs import needs_of
+from harness.audit.needs import comparisons, needs_of, own_numbers
 from harness.audit.replicate import lines_of
 from harness.published import load_published, published_tables
 from harness.result import ResultStore
@@ -27,6 +28,11 @@ def test_table_s1_is_met_but_for_the_test_whose_word_is_missing(cli: Cli, runs: 
     assert "10 measured" in err
     assert "10 cells compared, 9 of 10 numbers within ±.011, same sign 10 of 10, same verdict 10 of 10" in out
     assert "c10 on googlenews: left out Billy" in out
+    written = pd.read_csv(runs / "replications" / "caliskan2017.tableS1.csv")
+    assert len(written) == 40
+    d = written[written["statistic"] == "d"]
+    assert list(d["agrees"]) == [abs(row.ours - row.published) <= 0.011 for row in d.itertuples()]
+    assert dict(zip(d["test"], d["dropped"], strict=True))["c10"] == "Billy"
     again = cli("replicate", "caliskan2017.tableS1", "--runs", runs, "--set", "tracking=none")
     assert "0 measured, 10 known" in again[2]
 
@@ -68,10 +74,32 @@ def test_the_people_of_an_iat_are_no_cell() -> None:
     assert {need.model for need in needs_of(load_published("caliskan2017.tableS1"))} == {"googlenews"}
 
 
+def test_numbers_of_no_single_cell_are_named_and_nothing_is_measured_for_them(cli: Cli, runs: Path) -> None:
+    """The supplement of caliskan2017 correlates the associations of two embeddings."""
+    status, out, _ = cli("replicate", "caliskan2017.text", "--runs", runs)
+    assert status == 0
+    assert "not compared: 3 printed numbers of no single cell: r Pearson, association strength of occupations" in out
+    assert list(ResultStore(runs)) == []
+
+
+@pytest.mark.parametrize("name", published_tables())
+def test_every_printed_number_is_a_cells_or_a_persons_or_named_as_a_comparison(name: str) -> None:
+    table = own_numbers(load_published(name))
+    people = int((table["model"] == "human").sum())
+    assert sum(need.numbers for need in needs_of(table)) + people + len(comparisons(table)) == len(table)
+
+
+def test_valnorm_needs_the_lexicon_of_the_paper(runs: Path) -> None:
+    needs = [need for need in needs_of(load_published("omrani2023.text")) if need.method == "valnorm"]
+    assert [dict(need.choices)["association"] for need in needs] == ["cosine", "omrani2023"]
+    assert "lexicon bellezza1986 is not on this machine" in str(unavailable(needs[0], runs=runs))
+
+
 def test_a_misspelt_table_is_one_sentence(cli: Cli, runs: Path) -> None:
     status, _, err = cli("replicate", "caliskan2017.tabel1", "--runs", runs)
     assert status == 2
     assert "Did you mean caliskan2017.table1" in err
+    assert "Did you mean husse2022.figure2" in cli("replicate", "husse2022.figur2", "--runs", runs)[2]
 
 
 @pytest.mark.parametrize(

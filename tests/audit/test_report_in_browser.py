@@ -38,6 +38,7 @@ window.addEventListener("load", function () {
   seen.sort = table.tHead.rows[0].cells[4].getAttribute("aria-sort");
   seen.figures = all("figure img").map(function (i) { return i.naturalWidth > 0 && i.width > 100; });
   seen.unreachable = all("a, th button, .scroll, figure").filter(function (e) { return e.tabIndex < 0; }).length;
+  seen.cut = all(".scroll:not(.cells)").filter(function (e) { return e.scrollWidth > e.clientWidth + 1; }).length;
   seen.unnamed = all("img").filter(function (i) { return !i.alt; }).length;
   seen.fetched = performance.getEntriesByType("resource").map(function (e) { return e.name.slice(0, 5); });
   seen.link = document.querySelector("#cells td a").getAttribute("href");
@@ -87,6 +88,10 @@ def test_nothing_is_fetched(seen: dict[str, Any]) -> None:
 
 def test_the_page_does_not_scroll_sideways(seen: dict[str, Any]) -> None:
     assert seen["wide"] <= seen["inner"]
+
+
+def test_tables_are_seen_whole_on_a_desk(seen: dict[str, Any]) -> None:
+    assert seen["cut"] == 0 or seen["inner"] < 600
 
 
 def test_tables_sort_up_and_down(seen: dict[str, Any]) -> None:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from statsmodels.formula.api import ols
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.proportion import proportion_confint
 
 from harness.audit.association_groups import association_groups
 from harness.audit.calibration import Convention, calibration, rate
+from harness.audit.methods_text import cited, methods_section, references
 from harness.audit.recorded import factors_of
-from harness.audit.reliability import leave_one_out, reliability
+from harness.audit.reliability import leave_one_out, reliability, split_halves
 from harness.audit.report import write_report
 from harness.audit.robustness import audit, summary
 from harness.audit.sensitivity import sensitivity
-from harness.audit.specification import curves, infer
+from harness.audit.specification import curves, infer, tail_of
 from harness.audit.variance import variance_shares
 from harness.errors import HarnessError
+from harness.plots import multiverse as multiverse_figure
+from harness.plots import specification_curve
 from harness.result import Result
 from harness.stats.effect import cohens_d
 from harness.stats.permutation import permutation_pvalue
@@ -102,6 +111,46 @@ def test_a_presets_options_go_along_with_it() -> None:
     assert set(factors.along) == {"ddof", "ties", "resamples"}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_sensitivity_equals_a_walk_over_all_pairs_of_an_incomplete_sweep(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    axes = {**AXES, "null": ["normal", "monte_carlo", "exact"]}
+    every = multiverse(axes, lambda factors, _: (rng.normal(0.5, 1, 6), rng.normal(0, 1, 6)))
+    results = [result for result in every if rng.random() < 0.7]
+    found = {effect.factor: effect for effect in sensitivity(results, factors_of(results))}
+    for name in (*axes,):
+        pairs = [
+            (one, other)
+            for one, other in itertools.combinations(results, 2)
+            if {key for key in axes if one.factors[key] != other.factors[key]} == {name}
+        ]
+        if name == "test":
+            assert name not in found
+            continue
+        changes = [abs(one.metrics["d"] - other.metrics["d"]) for one, other in pairs]
+        effect = found[name]
+        assert (effect.pairs, effect.mean_change) == (len(pairs), pytest.approx(np.mean(changes)))
+        assert effect.largest_change == pytest.approx(max(changes))
+        assert effect.sign_flips == np.mean([a.metrics["d"] * b.metrics["d"] < 0 for a, b in pairs])
+        assert effect.verdict_flips == np.mean([(a.metrics["p"] < 0.05) != (b.metrics["p"] < 0.05) for a, b in pairs])
+
+
+def test_variance_shares_equal_the_analysis_of_variance_of_statsmodels() -> None:
+    rng = np.random.default_rng(8)
+    axes = {"test": ["t1", "t2", "t3"], "model": ["a", "b"], "pooling": ["mean", "first", "last"], "ddof": [0, 1]}
+    results = multiverse(axes, lambda factors, _: (rng.normal(0.5, 1, 6), rng.normal(0, 1, 6)))
+    found = variance_shares(results, factors_of(results))
+    assert found is not None
+    table = pd.DataFrame([{**{name: str(r.factors[name]) for name in axes}, "d": r.metrics["d"]} for r in results])
+    model = ols(f"d ~ ({' + '.join(f'C({name})' for name in axes)})**2", data=table).fit()
+    squares = anova_lm(model, typ=2)["sum_sq"]
+    shares = {frozenset(share.term.split(" × ")): share.of_all for share in found.shares}
+    for term, square in squares.items():
+        names = {"all interactions of three or more"} if term == "Residual" else set(re.findall(r"C\((\w+)\)", term))
+        assert shares.pop(frozenset(names)) == pytest.approx(square / squares.sum())
+    assert shares == {}
+
+
 def test_variance_shares_of_an_additive_design_are_those_built_in() -> None:
     """d = 3·pooling + 1·ddof exactly: shares 9 : 1, no interaction."""
     results = multiverse({"pooling": ["mean", "last"], "missing": ["drop", "error"]}, nothing_matters)
@@ -137,6 +186,47 @@ def test_inference_on_one_specification_is_its_permutation_test() -> None:
     assert found.p_median == pytest.approx(exact, abs=0.02)
 
 
+def test_inference_relabels_the_same_words_in_every_specification() -> None:
+    """Against all orders of eight words, of which one specification lacks one: X are the words that come first."""
+    rng = np.random.default_rng(12)
+    s_x, s_y = rng.normal(0.7, 1, 4), rng.normal(0, 1, 4)
+    noise = [rng.normal(0, 0.2, 8) for _ in range(3)]
+    sets = [(s_x + own[:4], s_y + own[4:]) for own in noise]
+    sets.append((sets[0][0][:3], sets[0][1]))  # without x3
+    results = [cell({"pooling": str(i), "alternative": "two-sided"}, *s) for i, s in enumerate(sets)]
+    found = infer(results, association_groups(results), draws=20_000)
+
+    orders = np.array(list(itertools.permutations(range(8))))
+    effects = []
+    for x, y in sets:
+        words = [*range(len(x)), *range(4, 8)]
+        values = np.zeros(8)
+        values[words] = np.concatenate([x, y])
+        kept = orders[np.isin(orders, words)].reshape(len(orders), -1)
+        means = values[kept[:, : len(x)]].mean(axis=1) - values[kept[:, len(x) :]].mean(axis=1)
+        effects.append(means / values[words].std(ddof=1))
+    medians = np.median(effects, axis=0)
+    observed = np.median([cohens_d(x, y) for x, y in sets])
+    expected = float((np.abs(medians) >= abs(observed) - 1e-12).mean())
+    assert 0.05 < expected < 0.3
+    assert found.p_median == pytest.approx(expected, abs=0.012)
+    assert (found.null_low, found.null_high) == pytest.approx(tuple(np.quantile(medians, [0.025, 0.975])), abs=0.05)
+    # Relabelled one by one they would have a narrower null, and a smaller p.
+    apart = np.median([rng.permutation(one) for one in effects], axis=0)
+    assert float((np.abs(apart) >= abs(observed)).mean()) < expected - 0.03
+
+
+def test_the_tail_of_a_combined_effect_size_is_its_own() -> None:
+    factors = {"method": "ceat", "alternative": "greater", "ceat_alternative": "two-sided"}
+    one = cell({**factors, "unit": "item"}, np.arange(4.0), np.arange(3.0))
+    other = cell({**factors, "unit": "stimulus"}, np.arange(4.0), np.arange(3.0))
+    assert (tail_of(one), tail_of(other), tail_of(cell({}, np.arange(4.0), np.arange(3.0)))) == (
+        "two-sided",
+        "greater",
+        "greater",
+    )
+
+
 def test_inference_keeps_its_level_when_specifications_share_their_words() -> None:
     """Forty multiverses of four correlated specifications without association: p below .25 in about a quarter."""
     below = 0
@@ -165,6 +255,39 @@ def test_leave_one_out_equals_measuring_again_without_the_word() -> None:
             kept = np.delete(values[row], word)
             n_x = 4 if word < 5 else 5
             assert found[row, word] == pytest.approx(cohens_d(kept[:n_x], kept[n_x:]))
+
+
+def test_halves_share_no_word_and_their_effects_are_those_of_their_words() -> None:
+    values = np.random.default_rng(9).normal(size=(1, 11))
+    one, other = split_halves(values, 5, splits=50, rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    for split in range(50):
+        x, y = rng.permutation(5), 5 + rng.permutation(6)
+        assert one[split, 0] == pytest.approx(cohens_d(values[0, x[:2]], values[0, y[:3]]))
+        assert other[split, 0] == pytest.approx(cohens_d(values[0, x[2:]], values[0, y[3:]]))
+
+
+def test_the_split_half_correlation_is_over_tests_and_models_and_stepped_up() -> None:
+    """Tests whose effects differ have halves that agree; tests of one and the same effect do not."""
+
+    def spread(factors: Mapping[str, Any], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        own = np.random.default_rng([int(factors["test"][1:]), ord(factors["model"])])
+        return own.normal(int(factors["test"][1:]) - 4, 1, 12), own.normal(0, 1, 12)
+
+    def alike(factors: Mapping[str, Any], _: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        own = np.random.default_rng([int(factors["test"][1:]), ord(factors["model"])])
+        return own.normal(0, 1, 12), own.normal(0, 1, 12)
+
+    axes = {"test": [f"t{i}" for i in range(9)], "model": ["a", "b"]}
+    found = {}
+    for values in (spread, alike):
+        results = multiverse(axes, values)
+        found[values] = reliability(results, association_groups(results))[1]
+    apart, together = found[spread], found[alike]
+    assert apart is not None and together is not None
+    assert apart.r > 0.9 > 0.5 > abs(together.r)
+    assert apart.spearman_brown == pytest.approx(2 * apart.r / (1 + apart.r))
+    assert (apart.tests, apart.pairs) == (9, 18)
 
 
 def test_the_word_that_carries_the_result_is_named() -> None:
@@ -213,7 +336,7 @@ def test_conventions_without_effect_on_p_are_one() -> None:
 
 def test_a_rate_has_the_interval_of_clopper_and_pearson() -> None:
     found = rate(5, 100, level=0.05)
-    assert (found.low, found.high) == (pytest.approx(0.0164, abs=1e-4), pytest.approx(0.1128, abs=1e-4))
+    assert (found.low, found.high) == pytest.approx(proportion_confint(5, 100, alpha=0.01, method="beta"))
     assert (rate(0, 10, level=0.05).low, rate(10, 10, level=0.05).high) == (0.0, 1.0)
 
 
@@ -226,13 +349,79 @@ def test_failed_skipped_and_missing_cells_are_in_every_output(cli: Cli, runs: Pa
     page = (tmp_path / "out" / "report.html").read_text()
     methods = (tmp_path / "out" / "methods.txt").read_text()
     data = (tmp_path / "out" / "audit.json").read_text()
-    for text in (out, page, methods, data):
+    for text in (out, page, data):
         assert "failed: 1 × the model has no vector for rose" in text
         assert "skipped: 1 × weat cannot do that" in text
         assert "missing: 1 ×" in text
-    assert "1 failed, 1 skipped, 1 missing" in out
+    for text in (out, methods):
+        assert "1 failed, 1 skipped, 1 missing" in text
     assert page.count("failed: the model has no vector for rose") == 1
+    assert page.count("<td>missing</td><td>ffffffffff</td>") == 1
+    assert "Tests of which no cell has an effect size: t8 (1 cells), t9 (1 cells), t13 (1 cells)" in page
+    assert json.loads(data)["cells"] == {
+        "measured": 32, "without_effect_size": 0, "failed": 1, "skipped": 1, "missing": 1
+    }  # fmt: skip
     assert json.loads(data)["sensitivity"][0]["factor"] == "pooling"
+
+
+def test_a_curve_counts_the_cells_of_its_test_that_have_no_effect_size(runs: Path) -> None:
+    results = multiverse(AXES, pooling_flips_the_sign)
+    broken = [unfinished({"test": "t1", "seed": i}, status="failed", reason="no vectors") for i in (1, 2)]
+    write_sweep(runs, [*results, *broken])
+    found = audit(runs, "planted", draws=99, calibration_draws=50)
+    assert {curve.test: curve.lacking for curve in found.curves} == {"t1": 2, "t2": 0}
+    titles = [specification_curve.figure(curve, []).axes[0].get_title(loc="left") for curve in found.curves]
+    assert ["(2 without d)" in title for title in titles] == [True, False]
+    labels = [label.get_text() for label in multiverse_figure.figure(found.curves).axes[0].get_yticklabels()]
+    assert labels == ["t1 (16; 2 without d)", "t2 (16)"]
+
+
+def test_a_choice_that_some_specifications_do_not_have_has_no_row_for_them() -> None:
+    axes = {"test": ["t1"], "encoding": ["word", "sentence"], "pooling": ["mean", "last", None], "unit": ["item", None]}
+    results = multiverse(axes, pooling_flips_the_sign)
+    (curve,) = curves(results, factors_of(results), [])
+    rows = specification_curve.dashboard_rows(curve, ["encoding", "pooling", "unit"])
+    assert rows == [("encoding", "sentence"), ("encoding", "word"), ("pooling", "last"), ("pooling", "mean")]
+
+
+def test_tests_with_dots_in_their_names_have_figures_of_their_own(runs: Path, tmp_path: Path) -> None:
+    write_sweep(runs, multiverse({**AXES, "test": ["mine.v1", "mine.v2"]}, pooling_flips_the_sign))
+    files = write_report(audit(runs, "last", draws=99, calibration_draws=50), tmp_path)
+    assert len([path for path in files if path.name.startswith("curve-") and path.is_file()]) == 4
+
+
+def test_what_the_methods_section_cites_is_what_the_bibliography_holds(runs: Path) -> None:
+    axes = {**AXES, "test": ["c1", "c6"], "method": ["weat", "seat", "ceat"], "stats": ["default", "guo2021_code"]}
+    results = multiverse(axes, pooling_flips_the_sign)
+    for result in results:
+        if result.factors["method"] == "ceat":
+            del result.labels["ci_method"]
+    found = audit(sweep_of(runs, results), "planted", draws=99, calibration_draws=50)
+    text, bibliography = " ".join(methods_section(found)), references(cited(found))
+    keys = re.findall(r"@\w+\{(\w+),", bibliography)
+    inside = {key for group in re.findall(r"\[([\w, ]+)\]", text) for key in group.split(", ")}
+    assert set(keys) == inside
+    assert {"husse2022", "guo2021", "caliskan2017", "dersimonian1986"} <= inside
+    assert bibliography.count("{") == bibliography.count("}")
+
+
+def test_the_methods_section_says_of_intervals_and_p_what_the_cells_recorded(runs: Path) -> None:
+    results = multiverse({"test": ["c6"], "ddof": [0, 1], "method": ["weat", "ceat"]}, nothing_matters)
+    for result in results:
+        result.config["stats"]["ci_resamples"] = 500
+        result.labels |= {"ci_method": "BCa", "null_used": "saddlepoint"}
+        result.factors["null"] = "exact"
+        if result.factors["method"] == "ceat":
+            del result.labels["ci_method"]
+    both = " ".join(methods_section(audit(sweep_of(runs, results), "planted", draws=99)))
+    assert "accelerated bootstrap intervals of 500 resamples of the targets [efron1987]" in both
+    assert "Intervals of a combined effect size are those of the random-effects model." in both
+    assert "exact (all relabellings; in 2 of 2 cells saddlepoint)" in both
+    assert "that of its z in the random-effects model" in both
+    alone = sweep_of(runs / "alone", [result for result in results if result.factors["method"] == "ceat"])
+    ceat = " ".join(methods_section(audit(alone, "planted", draws=99)))
+    assert "bootstrap" not in ceat
+    assert "permutation p-values" not in ceat
 
 
 def test_the_report_holds_everything_in_one_file(runs: Path, tmp_path: Path) -> None:

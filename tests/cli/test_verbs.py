@@ -272,6 +272,17 @@ def test_a_disk_that_cannot_be_written_is_one_sentence_and_a_defect_is_not(
         cli("export")
 
 
+def test_a_defect_whose_message_has_several_lines_is_not_taken_for_a_mistake(
+    cli: Cli, own: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defect(*_: object, **__: object) -> None:
+        raise ValueError("shapes do not fit:\n3 by 4, and 5")
+
+    monkeypatch.setattr("harness.methods.weat.weat", defect)
+    with pytest.raises(RuntimeError, match="3 by 4, and 5"):
+        cli("run", *own)
+
+
 def test_the_help_of_run_names_every_key_and_every_method(cli: Cli) -> None:
     out = cli("run", "--help")[1]
     config = read_yaml(conf_dir() / "config.yaml")

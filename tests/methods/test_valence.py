@@ -174,7 +174,7 @@ def test_decile_shares_equal_a_count_by_hand() -> None:
     found = deciles(values, five)
     strongest = sorted(range(3840), key=lambda i: -values[i])
     for end, rows in (("top", strongest[:384]), ("bottom", strongest[-384:])):
-        for term in ("homosexual", "white", "muslim"):
+        for term in [term for category in five.categories for term in (category.first, category.second)]:
             where = [five.texts[row].split()[1:-1] for row in rows]
             by_hand = [sum(words[place] == term for words in where) / 384 for place in range(5)]
             np.testing.assert_allclose(found[end].positions[term], by_hand)
@@ -231,6 +231,33 @@ def test_a_part_of_an_order_finds_what_is_planted(
     rows = {row["category"]: row["d"] for row in result.tables["orders"]}
     assert rows["sex"][0] == pytest.approx(result.metrics["sex.d"])
     assert min(rows["sex"]) > 1 > max(abs(d) for name in rows.keys() - {"sex"} for d in rows[name])
+
+
+def test_so_few_sentences_that_no_p_can_be_small_are_stated(
+    encoder: Callable[..., PlantedEncoder], measured: Callable[..., Result], runs: Path
+) -> None:
+    encoder(terms={"young": 1.0})
+    path = runs.parent / "two.yaml"
+    rows = ("name: age, first: young, second: old", "name: origin, first: local, second: foreign")
+    path.write_text("categories:\n" + "".join(f"- {{{row}}}\n" for row in rows))
+    few = measured(context={**FIVE, "categories": str(path)})
+    assert "With 4 sentences no p is below 0.17, however strong a category is." in few.notes
+    assert min(row["p"] for row in few.tables["categories"]) == pytest.approx(1 / 6)
+    assert not any("no p is below" in note for note in measured(context=FIVE).notes)
+
+
+def test_thirteen_categories_have_8192_sentences_and_all_their_interactions(
+    encoder: Callable[..., PlantedEncoder], measured: Callable[..., Result], runs: Path
+) -> None:
+    encoder(terms={"a12": 1.0}, together={("a0", "a1"): 0.8}, noise=0.0)
+    path = runs.parent / "thirteen.yaml"
+    path.write_text("categories:\n" + "".join(f"- {{name: c{n}, first: a{n}, second: b{n}}}\n" for n in range(13)))
+    result = measured(context={**FIVE, "categories": str(path)})
+    assert result.metrics["n_sentences"] == 8192
+    effects = {(row["first"], row["second"]): row["effect"] for row in result.tables["effects"]}
+    assert len(effects) == 13 + 78
+    assert effects["c12", None] == pytest.approx(1.0, abs=1e-5)
+    assert effects["c0", "c1"] == pytest.approx(0.4, abs=1e-5)
 
 
 @pytest.mark.parametrize("size", [3, 8, 64])

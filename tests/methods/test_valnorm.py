@@ -187,3 +187,10 @@ def test_vader_is_read_without_its_emoticons(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("harness.lexica.locate", locate)
     found = load_lexicon({"name": "vader", "asset": "vader", "limit": None})
     assert found.properties == {"lol": 1.8, "hate": -2.7, "good": 1.9}
+
+
+def test_a_mistake_is_named_by_its_line_in_the_file_where_lines_are_empty(tmp_path: Path) -> None:
+    path = tmp_path / "norms.csv"
+    path.write_text("word,rating\nsun,1\n\n\nmoon,high\n")
+    with pytest.raises(HarnessError, match="line 5: the rating of 'moon' is 'high'"):
+        load_lexicon({"name": "norms", "path": str(path)})

@@ -10,6 +10,8 @@ import pytest
 import harness.models
 from harness.cell import Cell
 from harness.plots import deciles, draw, interactions, valence, valnorm
+from harness.plots.p_text import format_p
+from harness.plots.person import per_cent
 from harness.result import Result
 from harness.runner import Encoders, run
 from tests.methods.test_valence import FIVE, POLES, config
@@ -92,3 +94,37 @@ def test_the_lines_of_valnorm_are_the_layers(measured: Any) -> None:
 
 def test_valnorm_of_one_layer_shows_the_words_alone(measured: Any) -> None:
     assert len(valnorm.figure(measured(method="valnorm", layer=1)).axes) == 1
+
+
+def test_both_p_values_of_a_category_stand_beside_its_effect(measured: Any) -> None:
+    result = measured(context=FIVE)
+    right = valence.figure(result).axes[1].child_axes[0]
+    beside = {label.get_text().split()[2]: label.get_text() for label in right.get_yticklabels()}
+    assert len(right.get_yticklabels()) == 5
+    for row in result.tables["categories"]:
+        text = beside[f"{row['d']:.2f}"]
+        assert f"p = {format_p(row['p_two_sided'])} " in text
+        assert text.endswith(f"paired p = {format_p(row['paired_p_two_sided'])}")
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0 %"), (0.002, "< 1 %"), (0.994, "99 %"), (0.997, "> 99 %"), (1.0, "100 %")]
+)
+def test_a_share_that_is_neither_none_nor_all_is_not_rounded_to_it(share: float, text: str) -> None:
+    assert per_cent(share) == text
+
+
+@pytest.mark.parametrize("number", [3, 5])
+def test_no_text_of_the_interactions_is_cut(measured: Any, tmp_path: Path, number: int) -> None:
+    path = tmp_path / "own.yaml"
+    rows = [("age", "young", "old"), ("origin", "local", "foreign"), ("sexual orientation", "gay", "straight")]
+    rows += [("manner", "quiet", "loud"), ("means", "rich", "poor")]
+    path.write_text(
+        "categories:\n" + "".join(f"- {{name: {n}, first: {a}, second: {b}}}\n" for n, a, b in rows[:number])
+    )
+    drawing = interactions.figure(measured(context={**FIVE, "categories": str(path)}))
+    drawing.draw_without_rendering()
+    width, height = drawing.canvas.get_width_height()
+    for part in [*drawing.axes, *drawing.texts]:
+        box = part.get_tightbbox()
+        assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height

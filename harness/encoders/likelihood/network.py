@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 
 from harness.encoders.batching import buckets, pad
 from harness.encoders.likelihood.sentences import Request
-from harness.encoders.torch_setup import import_torch, import_transformers, quiet
+from harness.encoders.pretrained import open_network
+from harness.encoders.torch_setup import import_torch, import_transformers, usable_device
 from harness.errors import HarnessError
 
 FloatArray = NDArray[np.float64]
@@ -25,7 +24,6 @@ LARGEST_BATCH = 1_024
 FEWEST_ENDINGS = 4
 """A beginning is read by itself if so many sentences go on from it; others are read whole, in larger batches."""
 
-_UNREADABLE = (OSError, ValueError, KeyError, ImportError, RuntimeError, EOFError, SafetensorError, UnpicklingError)
 _CLASSES = {"masked": "AutoModelForMaskedLM", "causal": "AutoModelForCausalLM"}
 
 
@@ -46,7 +44,7 @@ class HeadModel:
         self, name: str, folder: Path, *, head: str, dtype: str, device: str, budget: int, pad_id: int, typed: bool
     ) -> None:
         self._torch = import_torch()
-        self._device = _usable_device(self._torch, device)
+        self._device = usable_device(self._torch, device)
         self._budget, self._pad, self._typed = min(budget, LARGEST_BATCH), pad_id, typed
         self._network = _load(name, folder, head, getattr(self._torch, dtype), self._device)
         self.passes = 0
@@ -220,37 +218,13 @@ def _selected(memory: Any, rows: Any) -> Any:
     return kept
 
 
-def _usable_device(torch: Any, device: str) -> Any:
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):
-        raise HarnessError(f"model.device={device}: this machine has no such device; cpu always works.") from None
-    return torch.device(device)
-
-
 def _load(name: str, folder: Path, head: str, dtype: Any, device: Any) -> Any:
-    """Return the network with its head, without network access, without code from the folder, safetensors first."""
-    transformers = import_transformers()
-    auto = getattr(transformers, _CLASSES[head])
-    with quiet(transformers):
-        try:
-            network, found = auto.from_pretrained(
-                folder,
-                dtype=dtype,
-                use_safetensors=any(folder.glob("*.safetensors")),
-                output_loading_info=True,
-                local_files_only=True,
-                trust_remote_code=False,
-            )
-        except _UNREADABLE as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise HarnessError(f"Model {name} cannot be opened from {folder}: {reason}") from None
-    lacking = sorted(key for key in found["missing_keys"] if "pooler" not in key.split("."))
+    """Return the network of a folder with its head."""
+    network, missing = open_network(_CLASSES[head], name, folder, dtype)
+    lacking = [key for key in missing if "pooler" not in key.split(".")]
     if lacking:
         raise HarnessError(
-            f"The weights of {name} lack {len(lacking)} parameters of its {head} language-model head ({lacking[0]} …), "
-            "so that it gives no probabilities: lpbs needs a masked or a causal language model with its head."
+            f"The weights of {name} lack {len(lacking)} parameters of its {head} language-model head ({min(lacking)} "
+            "…), so that it gives no probabilities: lpbs needs a masked or a causal language model with its head."
         )
-    return network.eval().requires_grad_(False).to(device)
+    return network.to(device)

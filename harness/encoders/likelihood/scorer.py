@@ -15,8 +15,8 @@ from harness.encoders.likelihood.causal import causal_request
 from harness.encoders.likelihood.masked import masked_request
 from harness.encoders.likelihood.network import HeadModel, silent
 from harness.encoders.likelihood.sentences import Request, TokenPair, tokenised
+from harness.encoders.pretrained import open_tokenizer
 from harness.encoders.tokens import ContextTokenizer
-from harness.encoders.torch_setup import import_transformers, quiet
 from harness.encoders.transformer import TransformerOptions, folder_of
 from harness.encoders.weights import find_weights, weights_identity
 from harness.errors import HarnessError
@@ -156,14 +156,3 @@ class PairScorer:
             return causal_request(sentence, estimator=self.estimator, text=text)
         mask = int(self._tokenizer.mask_token_id)
         return masked_request(sentence, mask=mask, prior=prior, multi_token=self._multi_token)
-
-
-def open_tokenizer(name: str, folder: Path) -> Any:
-    """Return the tokenizer of a folder of weights."""
-    transformers = import_transformers()
-    with quiet(transformers):
-        try:
-            return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise HarnessError(f"Model {name} cannot be opened from {folder}: {reason}") from None
