@@ -104,6 +104,16 @@ def test_a_glob_that_matches_nothing_is_one_sentence(cli: Cli, own: list[str]) -
     assert "nothing matches" in err
 
 
+@pytest.mark.parametrize("text", ["", "null", "[]", '{"frozen_plan": 1}'])
+def test_a_sweep_whose_record_is_broken_is_recorded_again(cli: Cli, own: list[str], runs: Path, text: str) -> None:
+    assert cli("run", "-m", *own, "seed=0,1")[0] == 0
+    (path,) = (runs / "sweeps").glob("*/sweep.json")
+    path.write_text(text)
+    assert cli("compare", "--sweep", "last", "--runs", str(runs))[0] == 2
+    assert cli("run", "-m", *own, "seed=0,1")[0] == 0
+    assert sweep_record(runs)["counts"]["known"] == 2  # type: ignore[index]
+
+
 def test_a_folder_with_quotes_and_blanks_in_its_name_holds_a_sweep_and_its_plan(
     cli: Cli, own: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,6 +168,10 @@ def _foreign_folders(argv: list[str]) -> list[Path]:
     return [folder for folder in folders if folder is not None]
 
 
+_LAUNCHERS = {"submitit_local": "slurm", "submitit_slurm": "slurm", "ray": "ray", "ray_aws": "ray"}
+"""Hydra's launchers that come with an extra, by the name of the extra."""
+
+
 def sentence(error: Exception) -> Exception:
     """Turn what Hydra raises for a user's mistake into one sentence; a defect stays as it is."""
     from hydra.errors import HydraException, MissingConfigException, OverrideParseException
@@ -182,6 +186,10 @@ def sentence(error: Exception) -> Exception:
         if isinstance(one, MissingConfigException) and one.missing_cfg_file:
             group, _, name = str(one.missing_cfg_file).rpartition("/")
             options = list(one.options or [])
+            if group == "hydra/launcher" and name in _LAUNCHERS:
+                return HarnessError(
+                    f"The launcher {name} is not installed: pip install 'eat-harness[{_LAUNCHERS[name]}]'."
+                )
             plural = {
                 "model": "models",
                 "test": "tests",

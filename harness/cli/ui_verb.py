@@ -9,7 +9,7 @@ import sys
 
 from harness.errors import HarnessError
 from harness.paths import runs_dir
-from harness.tracking import tracking_settings
+from harness.tracking import Tracker, tracking_settings
 
 
 def main(argv: list[str]) -> int:
@@ -30,6 +30,7 @@ def main(argv: list[str]) -> int:
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", arguments.port)) == 0:
             raise HarnessError(f"Port {arguments.port} is in use: choose another with --port.")
+    Tracker(settings)  # a damaged database is one sentence here, and pages of a traceback from the server
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", settings.uri]
     command += ["--host", "127.0.0.1", "--port", str(arguments.port), "--workers", "1"]
     print(f"MLflow UI: http://127.0.0.1:{arguments.port}  (Ctrl-C ends it)", flush=True)

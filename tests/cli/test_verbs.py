@@ -75,6 +75,7 @@ def test_show_gives_a_tests_words(cli: Cli) -> None:
         (["run", "tracking=nothing"], "There is no tracking named 'nothing'. Did you mean none"),
         (["run", "-m", "seed=interval(0,1)"], "an interval has no cells"),
         (["run", "-m", "published=caliskan2017.tableS2"], "Did you mean caliskan2017.tableS1"),
+        (["run", "-m", "hydra/launcher=submitit_slurm"], "pip install 'eat-harness[slurm]'"),
         (["run", "model=null"], "takes a name, not null"),
         (["run", "test='c1"], "test='c1: is not a KEY=VALUE that can be read"),
         (["run", "stats.epsilon=nan"], "stats.epsilon=nan: must be a finite number"),
