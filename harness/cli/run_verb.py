@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from harness.errors import HarnessError, did_you_mean
@@ -217,7 +218,11 @@ def sentence(error: Exception) -> Exception:
             "stands in quotes of its own, as in 'model.path=\"a, b.txt\"'."
         )
     if isinstance(error, ValueError) and str(error).startswith("Config group override must be a string"):
-        return HarnessError("A group such as model, test, method or stats takes a name, not null.")
+        return HarnessError("A group such as model, test, method or stats takes a name, not null or a number.")
+    if isinstance(error, RecursionError) and any(
+        Path(frame.f_code.co_filename).name == "defaults_list.py" for frame, _ in walk_tb(error.__traceback__)
+    ):
+        return HarnessError("The defaults of a config lead back to that config; take it out of its own `defaults`.")
     if isinstance(error, HydraException):
         lines = [line for line in str(error).splitlines() if line.strip()]
         if lines[0].startswith("Ambiguous value"):

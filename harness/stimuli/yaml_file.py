@@ -55,10 +55,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 def _refuse_endless(path: Path, text: str) -> None:
     """Raise one sentence for aliases that stand for themselves or for millions of values, and for endless nesting."""
-    sizes: dict[str, int] = {}
+    sizes: dict[str | None, int] = {}
     within: list[tuple[str | None, int]] = []
     for event in yaml.parse(text, Loader=_Loader):
-        where = f"{path}, line {event.start_mark.line + 1}"
+        where = f"{path}, line {event.start_mark.line + 1}" if event.start_mark else str(path)
         if isinstance(event, yaml.CollectionStartEvent):
             if len(within) == _DEEPEST:
                 raise HarnessError(f"{where}: nested more than {_DEEPEST} deep.")
