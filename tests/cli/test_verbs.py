@@ -86,6 +86,7 @@ def test_show_gives_a_tests_words(cli: Cli) -> None:
         (["run", "experiment=dmeo"], "There is no experiment named 'dmeo'. Did you mean demo"),
         (["export"], "No cell is recorded under"),
         (["export", "--sweep", "abc"], "No sweep 'abc' is recorded"),
+        (["audit", "last", "--seed", "-1"], "--seed -1: must be 0 or more"),
         (["plot", "abc"], "No recorded cell begins with 'abc'"),
         (["validate", "nowhere"], "nowhere: there is no such file or folder"),
         (["fetch", "minilmm"], "Did you mean minilm"),
