@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -104,6 +105,9 @@ class Cell:
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Cell:
         """Make a cell of a resolved config."""
+        for key, value in _numbers(config):
+            if not math.isfinite(value):
+                raise HarnessError(f"{key}={value}: must be a finite number.")
         for key, allowed in CHOICES.items():
             one_of(key, config[key], allowed)
         one_of("store.dtype", (config.get("store") or {}).get("dtype", "float32"), STORED)
@@ -209,6 +213,14 @@ class Cell:
         dtype = (self.config.get("store") or {}).get("dtype", "float32")
         vectors = not is_static(self.model) and not self.spec.pairs
         return str(dtype) if vectors and dtype != "float32" else None
+
+
+def _numbers(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, float]]:
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _numbers(value, f"{above}{key}.")
+        elif isinstance(value, float):
+            yield f"{above}{key}", value
 
 
 def _test(config: Mapping[str, Any]) -> tuple[Test, str | None]:

@@ -32,7 +32,10 @@ def refuse_foreign_code(folder: Path) -> None:
             raise HarnessError(f"{path}: `@package {header[1]}` reaches into Hydra's own config; that is refused.")
         for keys in _keys(data):
             _check(path, keys)
-        for entry in data.get("defaults") or []:
+        entries = data.get("defaults") or []
+        if not isinstance(entries, list):
+            raise HarnessError(f"{path}: defaults: is a list of other configs; found {entries!r}.")
+        for entry in entries:
             if "hydra" in re.split(r"[/@.:\s]", str(entry)) or "'hydra" in str(entry) or "@hydra" in str(entry):
                 raise HarnessError(f"{path}: defaults: {entry}: a file from outside may not choose Hydra's own parts.")
 

@@ -104,8 +104,12 @@ class StatsOptions:
             raise HarnessError(f"stats.ddof={self.ddof}: is 0 or 1.")
         if self.resamples < 1:
             raise HarnessError(f"stats.resamples={self.resamples}: must be 1 or more.")
-        if self.ci_resamples < 0:
-            raise HarnessError(f"stats.ci_resamples={self.ci_resamples}: must be 0 (no interval) or more.")
+        if self.exact_limit is not None and self.exact_limit < 0:
+            raise HarnessError(f"stats.exact_limit={self.exact_limit}: must be 0 (never exact) or more, or null.")
+        if self.ci_resamples < 0 or self.ci_resamples == 1:
+            raise HarnessError(f"stats.ci_resamples={self.ci_resamples}: must be 0 (no interval), or 2 or more.")
+        if self.epsilon < 0:
+            raise HarnessError(f"stats.epsilon={self.epsilon}: must be 0 or more.")
         if not 0 < self.wefat_keep <= 1:
             raise HarnessError(f"stats.wefat_keep={self.wefat_keep}: is a share above 0, up to 1.")
         if self.ceat_samples < 2:

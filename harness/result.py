@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from harness.errors import HarnessError, did_you_mean
 from harness.files import write_atomically
@@ -156,7 +156,16 @@ class ResultStore:
 
 
 def _read(path: Path) -> Result | None:
+    """Return the record of a file, or None unless it is what `Result.to_json` wrote into this folder."""
     try:
-        return Result(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        result = Result(**json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant))
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
+    blank = Result("", "finished", {}, {})
+    whole = all(type(value) is type(getattr(blank, name)) for name, value in vars(result).items() if name != "sweep")
+    whole = whole and result.fingerprint[:16] == path.parent.name and result.status in get_args(Status)
+    return result if whole and all(isinstance(value, (int, float)) for value in result.metrics.values()) else None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name}: a result never holds NaN or infinity")

@@ -317,10 +317,11 @@ def run_sweep(
 def _frozen_before(folder: Path) -> dict[str, Any] | None:
     """Return what the record of a sweep says of its plan: going on without naming the plan does not undo it."""
     try:
-        record: dict[str, Any] = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+        record = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return record.get("frozen_plan")
+    plan = record.get("frozen_plan") if isinstance(record, dict) else None
+    return plan if isinstance(plan, dict) else None
 
 
 def skip(found: Survey, store: ResultStore, tracker: Tracker | None, parent: str | None) -> None:

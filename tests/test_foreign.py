@@ -79,3 +79,27 @@ def test_hydras_own_flags_are_checked_too(
     status, _, err = cli("run", *own, flag, tmp_path / "conf")
     assert status == 2
     assert "hydra.callbacks" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("# @package _global_\ndefaults: [own]\n", "The defaults of a config lead back to that config"),
+        ("# @package _global_\ndefaults: 3\n", "defaults: is a list of other configs; found 3"),
+    ],
+)
+def test_defaults_and_params_that_make_no_config_are_one_sentence(
+    cli: Callable[..., tuple[int, str, str]],
+    own: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    sentence: str,
+) -> None:
+    (tmp_path / "conf" / "experiment").mkdir(parents=True)
+    (tmp_path / "conf" / "experiment" / "own.yaml").write_text(text)
+    monkeypatch.setenv("HARNESS_CONF", str(tmp_path / "conf"))
+    status, _, err = cli("run", "-m", *own, "experiment=own")
+    assert status == 2
+    assert sentence in err
+    assert len(err.strip().splitlines()) == 1

@@ -317,6 +317,10 @@ def test_the_verb_lists_measures_verifies_and_prunes(cli: Cli, runs: Path, encod
 
 
 def test_pruning_everything_must_be_said(cli: Cli, runs: Path) -> None:
+    for flag, value in (("--older-than", "-5"), ("--max-gb", "-1"), ("--max-gb", "nan")):
+        status, _, err = cli("store", "prune", "--runs", runs, flag, value)
+        assert status == 2
+        assert f"{flag} {value}: is a number from 0 on" in err
     status, _, err = cli("store", "prune", "--runs", runs)
     assert status == 2
     assert "Say what may go" in err

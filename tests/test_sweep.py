@@ -104,6 +104,28 @@ def test_a_glob_that_matches_nothing_is_one_sentence(cli: Cli, own: list[str]) -
     assert "nothing matches" in err
 
 
+@pytest.mark.parametrize("text", ["", "null", "[]", '{"frozen_plan": 1}'])
+def test_a_sweep_whose_record_is_broken_is_recorded_again(cli: Cli, own: list[str], runs: Path, text: str) -> None:
+    assert cli("run", "-m", *own, "seed=0,1")[0] == 0
+    (path,) = (runs / "sweeps").glob("*/sweep.json")
+    path.write_text(text)
+    assert cli("compare", "--sweep", "last", "--runs", str(runs))[0] == 2
+    assert cli("run", "-m", *own, "seed=0,1")[0] == 0
+    assert sweep_record(runs)["counts"]["known"] == 2  # type: ignore[index]
+
+
+def test_a_folder_with_quotes_and_blanks_in_its_name_holds_a_sweep_and_its_plan(
+    cli: Cli, own: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = tmp_path / 'Ada\'s "runs", 2'
+    monkeypatch.setenv("HARNESS_RUNS", str(runs))
+    arguments = ["run", "-m", *(a for a in own if not a.startswith("paths.runs=")), "seed=0,1"]
+    plan = tmp_path / "Ada's plan.json"
+    assert cli(*arguments, "--plan", str(plan))[0] == 0
+    assert cli(*arguments, "--plan", str(plan))[0] == 0
+    assert {result.status for result in ResultStore(runs)} == {"finished"}
+
+
 def test_the_sweep_is_the_same_sweep_when_it_is_asked_again(cli: Cli, own: list[str], runs: Path) -> None:
     cli("run", "-m", *own, "seed=1,2")
     cli("run", "-m", *own, "seed=2,1")

@@ -152,3 +152,12 @@ def test_a_server_that_does_not_answer_is_one_sentence(
     assert status == 2
     assert "MLflow at http://127.0.0.1:9 cannot be used" in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_damaged_database_is_one_sentence_for_the_ui(cli: Cli, runs: Path) -> None:
+    runs.mkdir(parents=True, exist_ok=True)
+    (runs / "mlflow.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    status, _, err = cli("ui", "--runs", str(runs), "--port", "50917")
+    assert status == 2
+    assert "move the database away and `harness sync` makes it again" in err
+    assert len(err.strip().splitlines()) == 1

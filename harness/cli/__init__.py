@@ -31,7 +31,7 @@ VERBS = {
 
 _OF_THE_DISK = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG,
-    errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EEXIST,
+    errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EEXIST, errno.ELOOP,
 }  # fmt: skip
 """A folder that cannot be written, a full disk, a path through a file: nothing that a traceback would tell better."""
 

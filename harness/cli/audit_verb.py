@@ -43,6 +43,8 @@ def main(argv: list[str]) -> int:
     for option in ("draws", "calibration", "bands"):
         if getattr(arguments, option) < 1:
             raise HarnessError(f"--{option} {getattr(arguments, option)}: must be 1 or more.")
+    if arguments.seed < 0:
+        raise HarnessError(f"--seed {arguments.seed}: must be 0 or more.")
     from harness.audit.report import write_report
     from harness.audit.robustness import audit, summary
 

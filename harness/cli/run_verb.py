@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from harness.cli.fold import folded
@@ -143,7 +144,10 @@ def _with_plan(argv: list[str]) -> list[str]:
         path = value if equals else next(rest, "")
         if not path:
             raise HarnessError("--plan needs a file: --plan FILE.json.")
-        kept.append(f"hydra.sweeper.plan='{Path(path).expanduser().resolve()}'")
+        from hydra.core.override_parser.types import Quote, QuotedString
+
+        plan = QuotedString(text=str(Path(path).expanduser().resolve()), quote=Quote.single)
+        kept.append(f"hydra.sweeper.plan={plan.with_quotes()}")
     return kept
 
 
@@ -166,9 +170,13 @@ def _foreign_folders(argv: list[str]) -> list[Path]:
     return [folder for folder in folders if folder is not None]
 
 
+_LAUNCHERS = {"submitit_local": "slurm", "submitit_slurm": "slurm", "ray": "ray", "ray_aws": "ray"}
+"""Hydra's launchers that come with an extra, by the name of the extra."""
+
+
 def sentence(error: Exception) -> Exception:
     """Turn what Hydra raises for a user's mistake into one sentence; a defect stays as it is."""
-    from hydra.errors import HydraException, MissingConfigException
+    from hydra.errors import HydraException, MissingConfigException, OverrideParseException
     from omegaconf.errors import OmegaConfBaseException
 
     seen: list[BaseException] = [error]
@@ -180,6 +188,10 @@ def sentence(error: Exception) -> Exception:
         if isinstance(one, MissingConfigException) and one.missing_cfg_file:
             group, _, name = str(one.missing_cfg_file).rpartition("/")
             options = list(one.options or [])
+            if group == "hydra/launcher" and name in _LAUNCHERS:
+                return HarnessError(
+                    f"The launcher {name} is not installed: pip install 'eat-harness[{_LAUNCHERS[name]}]'."
+                )
             plural = {
                 "model": "models",
                 "test": "tests",
@@ -201,6 +213,17 @@ def sentence(error: Exception) -> Exception:
         if "key type 'NoneType'" in first:
             first = 'YAML reads the key null as nothing: write it in quotes, as in "null": exact.'
         return HarnessError(f"{key or 'config'}: {first}")
+    if isinstance(error, OverrideParseException):
+        return HarnessError(
+            f"{error.override}: is not a KEY=VALUE that can be read; a value with quotes, commas, brackets or colons "
+            "stands in quotes of its own, as in 'model.path=\"a, b.txt\"'."
+        )
+    if isinstance(error, ValueError) and str(error).startswith("Config group override must be a string"):
+        return HarnessError("A group such as model, test, method or stats takes a name, not null or a number.")
+    if isinstance(error, RecursionError) and any(
+        Path(frame.f_code.co_filename).name == "defaults_list.py" for frame, _ in walk_tb(error.__traceback__)
+    ):
+        return HarnessError("The defaults of a config lead back to that config; take it out of its own `defaults`.")
     if isinstance(error, HydraException):
         lines = [line for line in str(error).splitlines() if line.strip()]
         if lines[0].startswith("Ambiguous value"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections import Counter
 
@@ -98,6 +99,9 @@ def _verify(store: BlockStore, encoder: str | None) -> int:
 def _prune(store: BlockStore, encoder: str | None, arguments: argparse.Namespace) -> None:
     if encoder is None and arguments.max_gb is None and arguments.older_than is None:
         raise HarnessError("Say what may go: --max-gb N, --older-than DAYS or --encoder NAME.")
+    for flag, value in (("--max-gb", arguments.max_gb), ("--older-than", arguments.older_than)):
+        if value is not None and not 0 <= value < math.inf:
+            raise HarnessError(f"{flag} {value:g}: is a number from 0 on.")
     removed = store.prune(
         cap=None if arguments.max_gb is None else int(arguments.max_gb * 1e9),
         older_than=None if arguments.older_than is None else time.time() - arguments.older_than * _DAY,

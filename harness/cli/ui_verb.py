@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 
 from harness.errors import HarnessError
 from harness.paths import runs_dir
-from harness.tracking import TrackingSettings, tracking_settings
+from harness.tracking import Tracker, TrackingSettings, tracking_settings
 
 
 def main(argv: list[str]) -> int:
@@ -32,6 +32,7 @@ def main(argv: list[str]) -> int:
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", arguments.port)) == 0:
             raise HarnessError(f"Port {arguments.port} is in use: choose another with --port.")
+    Tracker(settings)  # a damaged database is one sentence here, and pages of a traceback from the server
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", settings.uri]
     command += ["--host", "127.0.0.1", "--port", str(arguments.port), "--workers", "1"]
     # The home page of the UI leads to an experiment's traces; measured cells are its runs.

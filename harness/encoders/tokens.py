@@ -77,6 +77,11 @@ class ContextTokenizer:
         self.name = name
         self.tally = Tally()
         self._tokenizer = tokenizer
+        if not self.ordinary_ids(1):
+            raise HarnessError(
+                f"Model {name} has a tokenizer without a vocabulary: put tokenizer.json, or the vocabulary's files, "
+                "beside its config.json."
+            )
         self._bare = bare_markers(tokenizer.get_vocab())
         sample = tokenizer("a", return_token_type_ids=True)
         ids, types = list(sample["input_ids"]), list(sample["token_type_ids"])

@@ -12,6 +12,10 @@ from harness.errors import HarnessError
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+_DEEPEST = 100
+_MOST_VALUES = 1_000_000
+"""What no file of ours comes near: deeper nesting overflows the parser's stack, more values are a bomb of aliases."""
+
 
 def read_utf8(path: Path, *, encoding: str = "utf-8") -> str:
     """Read a text file; one that cannot be read raises one sentence."""
@@ -30,8 +34,16 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML mapping; a broken file raises one sentence with its line."""
     text = read_utf8(path)
     try:
-        data = yaml.load(text, Loader=_Loader)
-        _refuse_duplicate_keys(path, yaml.compose(text, Loader=_Loader))
+        _refuse_endless(path, text)
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        _refuse_duplicate_keys(path, node)
+        data = None if node is None else loader.construct_document(node)
+    except yaml.reader.ReaderError as error:
+        line = text[: error.position].count("\n") + 1
+        raise HarnessError(
+            f"{path}, line {line}: not valid YAML (holds the control character {error.character:#04x})."
+        ) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f", line {mark.line + 1}" if mark else ""
@@ -39,6 +51,35 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise HarnessError(f"{path}: a mapping of keys to values is needed, found {type(data).__name__}.")
     return data
+
+
+def _refuse_endless(path: Path, text: str) -> None:
+    """Raise one sentence for aliases that stand for themselves or for millions of values, and for endless nesting."""
+    sizes: dict[str | None, int] = {}
+    within: list[tuple[str | None, int]] = []
+    for event in yaml.parse(text, Loader=_Loader):
+        where = f"{path}, line {event.start_mark.line + 1}" if event.start_mark else str(path)
+        if isinstance(event, yaml.CollectionStartEvent):
+            if len(within) == _DEEPEST:
+                raise HarnessError(f"{where}: nested more than {_DEEPEST} deep.")
+            within.append((event.anchor, 1))
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = within.pop()
+        elif isinstance(event, yaml.AliasEvent):
+            if any(event.anchor == anchor for anchor, _ in within):
+                raise HarnessError(f"{where}: the alias *{event.anchor} stands inside what it refers to.")
+            anchor, size = None, sizes.get(event.anchor, 0)
+        elif isinstance(event, yaml.ScalarEvent):
+            anchor, size = event.anchor, 1
+        else:
+            continue
+        if anchor is not None:
+            sizes[anchor] = size
+        if within:
+            within[-1] = within[-1][0], within[-1][1] + size
+            if within[-1][1] > _MOST_VALUES:
+                raise HarnessError(f"{where}: written out, its aliases are more than {_MOST_VALUES:,} values.")
 
 
 def _refuse_duplicate_keys(path: Path, node: yaml.Node | None) -> None:

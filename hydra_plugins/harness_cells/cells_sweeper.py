@@ -13,7 +13,7 @@ from typing import Any
 
 from hydra.core.config_store import ConfigStore
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, Quote, QuotedString
 from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
@@ -73,10 +73,13 @@ class CellsSweeper(Sweeper):
         from harness.cli.sweep_table import print_table
         from harness.frozen import FrozenPlan
         from harness.paths import runs_dir, writable
+        from harness.published import load_published
         from harness.sweep import run_sweep
 
         fixed, axes = self._split(arguments)
         base = self._compose([*fixed, *(axis.overrides[0] for axis in axes)])
+        if base["published"]:
+            load_published(base["published"])  # a name that does not exist is said before hours of measuring
         launcher = self.composed.hydra.launcher
         runs = writable(runs_dir(base["paths"]["runs"]))
         command = " ".join(["harness run", *arguments])
@@ -84,7 +87,7 @@ class CellsSweeper(Sweeper):
             return freeze(self._cells(base, fixed, axes), self.plan, runs=runs, command=command)
 
         def launch(plans: list[Path]) -> None:
-            jobs = [[f"plan='{path}'", f"paths.runs='{runs}'"] for path in plans]
+            jobs = [[f"plan={_quoted(path)}", f"paths.runs={_quoted(runs)}"] for path in plans]
             for job in self.launcher.launch(jobs, initial_job_idx=0):
                 _ = job.return_value  # raises what the job raised
 
@@ -177,6 +180,10 @@ class CellsSweeper(Sweeper):
                 for axis, override in zip(separable, choice, strict=True):
                     cell = _replaced(cell, axis.path, parts[override])
                 yield cell
+
+
+def _quoted(path: Path) -> str:
+    return str(QuotedString(text=str(path), quote=Quote.single).with_quotes())
 
 
 def _workers(launcher: DictConfig) -> int:

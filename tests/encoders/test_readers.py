@@ -150,6 +150,14 @@ def test_a_field_that_is_no_number_is_named_with_its_line(tmp_path, lines):
         assert "line 7" in complaint(path, "wasp")
 
 
+def test_a_number_beyond_32_bits_is_named_with_its_line(tmp_path, lines):
+    changed = lines[6].rsplit(b" ", 1)[0] + b" -1e200"
+    message = complaint(broken_text(tmp_path, [*lines[:6], changed, *lines[7:]]), "wasp")
+    assert "line 7" in message
+    assert "'-1e200'" in message
+    assert "too large for 32 bits" in message
+
+
 def test_undecodable_bytes_are_named_with_their_line_wherever_they_stand(tmp_path, lines):
     for change in (b"na\xefve" + lines[3][len("naïve".encode()) :], lines[3][:-1] + b"\xff"):
         message = complaint(broken_text(tmp_path, [*lines[:3], change, *lines[4:]]), "rose")

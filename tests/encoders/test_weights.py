@@ -235,6 +235,15 @@ def test_weights_that_lack_a_layer_are_refused_instead_of_made_up(tiny: Path, tm
         open_transformer({"name": "tiny", "path": str(tiny)}, cache=tmp_path / "cache")
 
 
+def test_a_folder_without_a_tokenizer_is_a_sentence(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).write_bytes((tiny / name).read_bytes())
+    with pytest.raises(HarnessError, match=r"tokenizer without a vocabulary: put tokenizer\.json"):
+        open_transformer({"name": "m", "kind": "transformer", "path": str(folder)})
+
+
 def test_slow_tokenizer_is_a_sentence(tiny: Path, tmp_path: Path) -> None:
     for file in tiny.glob("*token*"):
         file.unlink()

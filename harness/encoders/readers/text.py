@@ -6,7 +6,7 @@ parsed only where somebody wants them, which is what makes a file of gigabytes a
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +15,7 @@ from harness.encoders.readers.entries import Entry, FloatRow
 from harness.encoders.readers.stream import ByteStream
 from harness.errors import HarnessError
 
+_LARGEST = float(np.finfo(np.float32).max)
 _LONGEST_LINE = 1 << 22
 
 
@@ -71,14 +72,16 @@ class TextVectors:
         if len(fields) != self.dim:
             raise self._dimension(entry.number, len(fields), entry.word.decode())
         try:
-            row = np.array([float(field) for field in fields], dtype=np.float32)
+            with np.errstate(over="ignore"):
+                row = np.array([float(field) for field in fields], dtype=np.float32)
         except ValueError:
             row = np.full(1, np.nan, dtype=np.float32)
         if not np.isfinite(row).all():
-            place, field = next((i, f) for i, f in enumerate(fields, 1) if not _is_finite(f))
+            place, field = next((i, f) for i, f in enumerate(fields, 1) if not _is_finite(f, largest=_LARGEST))
             shown = field.decode("utf-8", "backslashreplace")
             word = entry.word.decode()
-            raise self._wrong(entry.number, f"{shown!r}, value {place} of the vector of {word!r}, is not a number")
+            what = "is too large for 32 bits" if _is_finite(field) else "is not a number"
+            raise self._wrong(entry.number, f"{shown!r}, value {place} of the vector of {word!r}, {what}")
         return row
 
     def _lines(self) -> Iterator[tuple[int, bytes, bool]]:
@@ -131,8 +134,8 @@ class TextVectors:
         return HarnessError(f"{self.path}, line {number}: {what}.")
 
 
-def _is_finite(field: str | bytes) -> bool:
+def _is_finite(field: str | bytes, *, largest: float = sys.float_info.max) -> bool:
     try:
-        return math.isfinite(float(field))
+        return abs(float(field)) <= largest
     except ValueError:
         return False
