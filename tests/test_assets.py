@@ -496,7 +496,9 @@ def test_the_list_tells_sizes_and_what_is_here(cache, monkeypatch, capsys):
     (cache / "vader").mkdir(parents=True)
     (cache / "vader" / "asset.json").write_text("{}")
     assert main(["fetch"]) == 0
-    lines = {line.split()[0]: line.split()[1:3] for line in capsys.readouterr().out.splitlines()}
+    _, *below = capsys.readouterr().out.splitlines()
+    entries = [line.split() for line in below if not line.startswith(" ")]
+    lines = {name: rest[:2] for name, *rest in entries}
     assert lines["vader"][0] == "here"
     assert lines["glove-6b"] == ["862", "MB"]
     assert set(lines) == set(registry())
