@@ -8,7 +8,7 @@ whole word at once; hyphens, apostrophes and case are then looked up in the text
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +92,7 @@ class Matcher:
                 owners.setdefault(b" " + form.encode().translate(_SHADOW) + b" ", []).append(number)
         most = max(map(len, owners.values()), default=1)
         self._owners = np.array([[*own, *[-1] * (most - len(own))] for own in owners.values()], dtype=np.int64)
+        self._lengths = np.array([len(form) for form in owners], dtype=np.int64)
         self._search = automaton.BytesAhoCorasick(list(owners), implementation=automaton.Implementation.DFA)
         self._capitalised = np.array([_is_capitalised(p) for p in self.patterns], dtype=bool)
         self._inspected = np.array([_needs_a_look(p) for p in self.patterns], dtype=bool)
@@ -112,7 +113,8 @@ class Matcher:
         if not found:
             nothing = np.zeros(0, dtype=np.int64)
             return Hits(nothing, nothing, nothing)
-        form, start, end = np.fromiter(chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3).T
+        form, end = (np.fromiter(map(itemgetter(at), found), np.int64, len(found)) for at in (0, 2))
+        start = end - self._lengths[form]
         order = np.argsort(start, kind="stable")  # given by their end: already ordered but for phrases
         form, start, end = form[order], start[order] + 1, end[order] - 1
         raw, codes = np.frombuffer(block, dtype=np.uint8), np.frombuffer(shadow, dtype=np.uint8)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -190,14 +190,17 @@ def smallest(parts: Sequence[Part], number: int, *, k: int) -> pa.Table | None:
 
 
 def merge(parts: Sequence[Part], patterns: Sequence[Pattern], path: Path, *, k: int) -> Merged:
-    """Write the sample of all parts as parquet; while one stimulus is written, the next is united."""
+    """Write the sample of all parts as parquet; while one stimulus is written, the next is united, the last hashed."""
     kept = []
     named = ["stimulus", "cased"]
+    digest = hashlib.sha256()
     with (
         ThreadPoolExecutor(1) as uniting,
+        ThreadPoolExecutor(1) as hashing,
         pq.ParquetWriter(
             path, SAMPLE_SCHEMA, compression="none", use_dictionary=named, write_statistics=named
         ) as writer,
+        path.open("rb") as written,
     ):
         tables = _ahead(_Uniter(parts, k=k), len(patterns), uniting)
         for pattern, rows in zip(patterns, tables, strict=True):
@@ -206,7 +209,16 @@ def merge(parts: Sequence[Part], patterns: Sequence[Pattern], path: Path, *, k: 
                 named_by = pa.repeat(pattern.key, rows.num_rows), pa.repeat(pattern.cased, rows.num_rows)
                 table = pa.table([*named_by, *rows.columns], schema=SAMPLE_SCHEMA)
                 writer.write_table(table, row_group_size=rows.num_rows)
-    return Merged(kept, sha256_of(path))
+                hashing.submit(_hash_rest, written, digest)
+        writer.close()
+        hashing.submit(_hash_rest, written, digest).result()
+    return Merged(kept, digest.hexdigest())
+
+
+def _hash_rest(file: BinaryIO, digest: hashlib._Hash) -> None:
+    """Hash what was written to a file since the last time."""
+    while chunk := file.read(1 << 20):
+        digest.update(chunk)
 
 
 class _Uniter:
