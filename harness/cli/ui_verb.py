@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import socket
-import sqlite3
 import sys
-from contextlib import closing, suppress
 
 from harness.errors import HarnessError
 from harness.paths import runs_dir
-from harness.tracking import Tracker, TrackingSettings, tracking_settings
+from harness.tracking import Tracker, tracking_settings
 
 
 def main(argv: list[str]) -> int:
@@ -32,21 +30,11 @@ def main(argv: list[str]) -> int:
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", arguments.port)) == 0:
             raise HarnessError(f"Port {arguments.port} is in use: choose another with --port.")
-    Tracker(settings)  # a damaged database is one sentence here, and pages of a traceback from the server
+    tracker = Tracker(settings)  # a damaged database is one sentence here, and pages of a traceback from the server
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", settings.uri]
     command += ["--host", "127.0.0.1", "--port", str(arguments.port), "--workers", "1"]
     # The home page of the UI leads to an experiment's traces; measured cells are its runs.
-    page = f"http://127.0.0.1:{arguments.port}/{runs_page(settings)}"
+    page = f"http://127.0.0.1:{arguments.port}/#/experiments/{tracker.experiment_id}/runs"
     print(f"MLflow UI: {page}  (Ctrl-C ends it)", flush=True)
     # The server takes this process over: signals reach it, and it ends its own workers.
     os.execve(sys.executable, command, {**os.environ, "GIT_PYTHON_REFRESH": "quiet"})
-
-
-def runs_page(settings: TrackingSettings) -> str:
-    """Return the place in the UI where an experiment's runs are; its home page if that cannot be told."""
-    if not settings.uri.startswith("sqlite:"):
-        return ""
-    with closing(sqlite3.connect(settings.uri.removeprefix("sqlite:///"))) as database, suppress(sqlite3.Error):
-        found = database.execute("SELECT experiment_id FROM experiments WHERE name = ?", (settings.experiment,))
-        return "".join(f"#/experiments/{number}/runs" for (number,) in found)
-    return ""

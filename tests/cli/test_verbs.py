@@ -16,7 +16,6 @@ import pytest
 
 from harness.cli import main
 from harness.cli.single import show_result
-from harness.cli.ui_verb import runs_page
 from harness.methods import METHODS
 from harness.paths import conf_dir
 from harness.result import COLUMNS, Result
@@ -371,9 +370,12 @@ def test_an_export_says_how_many_cells_it_wrote(cli: Cli, own: list[str], runs: 
     assert (status, out, err) == (0, "", f"{tmp_path / 't.csv'}: 1 cell\n")
 
 
-def test_the_ui_opens_on_the_runs_of_the_experiment(tmp_path: Path) -> None:
-    settings = tracking_settings({"name": "mlflow", "experiment": "mine"}, tmp_path)
+def test_the_ui_opens_on_the_runs_of_the_experiment(cli: Cli, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = tracking_settings({"name": "mlflow", "experiment": "eat-harness"}, runs)
     assert settings is not None
-    assert runs_page(settings) == ""
     number = Tracker(settings).experiment_id
-    assert runs_page(settings) == f"#/experiments/{number}/runs"
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execve", lambda _, command, __: started.append(command))
+    _, out, _ = cli("ui", "--runs", runs, "--port", 50_918)
+    assert f"http://127.0.0.1:50918/#/experiments/{number}/runs " in out
+    assert started[0][started[0].index("--port") + 1] == "50918"
